@@ -1,0 +1,45 @@
+#include "base/config.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace perjoule {
+
+Config::Config(std::vector<Setting> settings) {
+  for (const Setting& setting : settings) set(setting.name, setting.value);
+}
+
+void Config::set(std::string_view name, std::string_view value) {
+  auto at = std::find_if(settings_.begin(), settings_.end(),
+                         [&](const Setting& setting) { return setting.name == name; });
+  if (at != settings_.end()) {
+    at->value = value;
+  } else {
+    settings_.push_back(Setting{std::string(name), std::string(value)});
+  }
+}
+
+const std::string* Config::find(std::string_view name) const {
+  for (const Setting& setting : settings_) {
+    if (setting.name == name) return &setting.value;
+  }
+  return nullptr;
+}
+
+std::optional<double> Config::number(std::string_view name) const {
+  const std::string* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  return leading_number(*value);
+}
+
+std::string Config::text() const {
+  std::string joined;
+  for (const Setting& setting : settings_) {
+    if (!joined.empty()) joined += ", ";
+    joined += setting.name + " " + setting.value;
+  }
+  return joined;
+}
+
+}  // namespace perjoule

@@ -1,0 +1,70 @@
+#include "base/csv.h"
+
+#include <gtest/gtest.h>
+
+namespace perjoule {
+namespace {
+
+TEST(Csv, ReadsWhatPeopleWrite) {
+  const auto table = parse_csv(
+      "\xEF\xBB\xBFname,\"energy, J\"\r\n# note\r\nx,1.5\r\n\"a \"\"b\"\"\",2\r\n\r\n", "t.csv");
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_EQ(table->columns(), (std::vector<std::string>{"name", "energy, J"}));
+  ASSERT_EQ(table->rows(), 2U);
+  EXPECT_EQ(table->cell(1, 0), "a \"b\"");
+  EXPECT_EQ(*table->number(1, 1), 2);
+  EXPECT_EQ(table->line(1), 4U);
+}
+
+TEST(Csv, DecimalCommaWithSemicolons) {
+  const auto table = parse_csv("t;e\n1,5;2\n", "t.csv");
+  ASSERT_TRUE(table);
+  EXPECT_EQ(*table->number(0, 0), 1.5);
+}
+
+TEST(Csv, LastLineNeedsNoNewline) {
+  const auto table = parse_csv("a,b\n1,2", "t.csv");
+  ASSERT_TRUE(table);
+  EXPECT_EQ(*table->number(0, 1), 2);
+}
+
+TEST(Csv, ErrorsNameFileAndLine) {
+  EXPECT_EQ(parse_csv("a,b\n1,2\n3\n", "t.csv").error().message,
+            "t.csv: line 3: 1 fields where the header has 2");
+  EXPECT_EQ(parse_csv("a,b\n1,\"2\n", "t.csv").error().message,
+            "t.csv: line 2: a quote is opened and never closed");
+  EXPECT_EQ(parse_csv("a,a\n", "t.csv").error().message, "t.csv: line 1: column 'a' appears twice");
+  EXPECT_EQ(parse_csv("", "t.csv").error().message, "t.csv: empty: no header row");
+  const auto nan = parse_csv("a,b\n1,nan\n", "t.csv");
+  EXPECT_EQ(nan->number(0, 1).error().message,
+            "t.csv: line 2, column 'b': not a finite number: 'nan'");
+}
+
+TEST(Csv, NewlinesInsideQuotesKeepTheLineCount) {
+  const auto table = parse_csv("a\n\"x\ny\"\nz\n", "t.csv");
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->line(1), 4U);
+}
+
+TEST(Csv, ColumnNamesMatchExactlyFirstThenInAnyCase) {
+  const auto table = parse_csv("Time,time\n1,2\n", "t.csv");
+  EXPECT_EQ(table->column("time"), 1U);
+  EXPECT_EQ(table->column("TIME"), 0U);
+  EXPECT_EQ(table->column("x"), std::nullopt);
+}
+
+TEST(Csv, FieldsAreQuotedOnlyWhenTheyMustBe) {
+  EXPECT_EQ(csv_field("plain"), "plain");
+  EXPECT_EQ(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+}
+
+TEST(Csv, MillionRows) {
+  std::string text = "t,e\n";
+  for (int i = 0; i < 1'000'000; ++i) text += "1.25,3\n";
+  const auto table = parse_csv(text, "big.csv");
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->rows(), 1'000'000U);
+  EXPECT_EQ(*table->number(999'999, 0), 1.25);
+}
+}  // namespace
+}  // namespace perjoule

@@ -1,0 +1,121 @@
+#include "base/energy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace perjoule {
+
+std::string_view name_of(Boundary boundary) {
+  constexpr std::string_view kNames[] = {"B0", "B1", "B2", "B3", "B4"};
+  return kNames[static_cast<int>(boundary)];
+}
+
+std::string_view name_of(Status status) {
+  constexpr std::string_view kNames[] = {"measured",      "simulated", "estimated",
+                                         "reconstructed", "missing",   "zero"};
+  return kNames[static_cast<int>(status)];
+}
+
+std::string_view name_of(Grade grade) {
+  constexpr std::string_view kNames[] = {"A", "B", "C", "D"};
+  return kNames[static_cast<int>(grade)];
+}
+
+namespace {
+
+/// Rank of trust, best first; zero is exact and yields to whatever it is added to.
+int distrust(Status status) {
+  switch (status) {
+    case Status::kZero:
+      return 0;
+    case Status::kMeasured:
+      return 1;
+    case Status::kReconstructed:
+      return 2;
+    case Status::kEstimated:
+      return 3;
+    case Status::kSimulated:
+      return 4;
+    case Status::kMissing:
+      return 5;
+  }
+  return 5;
+}
+
+std::vector<SystematicPart> merge(const std::vector<SystematicPart>& a,
+                                  const std::vector<SystematicPart>& b, double sign) {
+  std::vector<SystematicPart> merged = a;
+  for (const SystematicPart& part : b) {
+    auto at = std::lower_bound(
+        merged.begin(), merged.end(), part.sensor,
+        [](const SystematicPart& p, const std::string& s) { return p.sensor < s; });
+    if (at != merged.end() && at->sensor == part.sensor) {
+      at->sigma += part.sigma * sign;
+    } else {
+      merged.insert(at, SystematicPart{part.sensor, part.sigma * sign});
+    }
+  }
+  return merged;
+}
+
+std::string join_sources(const std::string& a, const std::string& b) {
+  if (a.empty() || a == b) return b;
+  if (b.empty()) return a;
+  return a + " + " + b;
+}
+
+Joules quadrature(Joules a, Joules b) { return Joules(std::hypot(a.value(), b.value())); }
+
+Energy combine(const Energy& a, const Energy& b, double sign) {
+  Energy sum;
+  sum.joules = a.joules + b.joules * sign;
+  sum.random = quadrature(a.random, b.random);
+  sum.systematic = merge(a.systematic, b.systematic, sign);
+  sum.lower = a.lower + (sign > 0 ? b.lower : -b.upper);
+  sum.upper = a.upper + (sign > 0 ? b.upper : -b.lower);
+  sum.source = join_sources(a.source, b.source);
+  sum.boundary = std::max(a.boundary, b.boundary);
+  sum.status = distrust(a.status) >= distrust(b.status) ? a.status : b.status;
+  return sum;
+}
+
+}  // namespace
+
+Joules Energy::standard_uncertainty() const {
+  double variance = random.value() * random.value();
+  for (const SystematicPart& part : systematic) variance += part.sigma.value() * part.sigma.value();
+  return Joules(std::sqrt(variance));
+}
+
+Joules Energy::expanded_uncertainty() const { return 2.0 * standard_uncertainty(); }
+
+Grade Energy::grade() const {
+  if (status != Status::kMeasured || joules.value() == 0) return Grade::kD;
+  const double relative = std::abs(expanded_uncertainty() / joules);
+  if (relative < 0.02) return Grade::kA;
+  if (relative < 0.05) return Grade::kB;
+  if (relative < 0.15) return Grade::kC;
+  return Grade::kD;
+}
+
+Energy Energy::missing(std::string source, Boundary boundary) {
+  Energy energy;
+  energy.source = std::move(source);
+  energy.boundary = boundary;
+  return energy;
+}
+
+Energy operator+(const Energy& a, const Energy& b) { return combine(a, b, 1.0); }
+Energy operator-(const Energy& a, const Energy& b) { return combine(a, b, -1.0); }
+
+Energy operator*(const Energy& a, double factor) {
+  Energy scaled = a;
+  scaled.joules *= factor;
+  scaled.random = abs(a.random * factor);
+  for (SystematicPart& part : scaled.systematic) part.sigma *= factor;
+  scaled.lower = factor >= 0 ? a.lower * factor : a.upper * factor;
+  scaled.upper = factor >= 0 ? a.upper * factor : a.lower * factor;
+  return scaled;
+}
+
+}  // namespace perjoule

@@ -1,0 +1,84 @@
+// The no-naked-number type: an energy never travels without its uncertainty, source, boundary and
+// grade.
+//
+// Uncertainty is kept in two kinds, because they add differently. The random part (tick edges,
+// sampling noise) of two figures is independent and adds in quadrature. A systematic part (the gain
+// and offset error of one sensor) is the same error in every figure of that sensor and adds
+// linearly; in a comparison of two runs on the same sensor it largely cancels.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+
+namespace perjoule {
+
+/// What lies inside the measured border (codes as in the accounting reports).
+enum class Boundary {
+  kDevice,     ///< B0: one accelerator board, CPU package or memory
+  kNode,       ///< B1: B0 + CPU + DRAM + NIC + fans + power-supply loss
+  kCluster,    ///< B2: all nodes + switches + storage
+  kFacility,   ///< B3: B2 + cooling, UPS, lighting
+  kLifecycle,  ///< B4: B3 + embodied share
+};
+
+/// Where a number comes from; measured, modelled, missing and zero are different states.
+enum class Status {
+  kMeasured,       ///< read from hardware
+  kSimulated,      ///< read from the twin
+  kEstimated,      ///< a model's answer, such as energy from CPU time
+  kReconstructed,  ///< put together from recorded or published figures
+  kMissing,        ///< should be there and is not; the value means nothing
+  kZero,           ///< known to be nothing, e.g. a source that does not exist in this configuration
+};
+
+/// A < 2 %, B < 5 %, C < 15 % expanded relative uncertainty; D worse, or not measured.
+enum class Grade { kA, kB, kC, kD };
+
+std::string_view name_of(Boundary boundary);  ///< "B0" ... "B4"
+std::string_view name_of(Status status);      ///< "measured", "simulated", ...
+std::string_view name_of(Grade grade);        ///< "A" ... "D"
+
+/// One fully correlated error, named by the sensor that makes it ("gpu:GPU-1/gain"); one sigma,
+/// signed.
+struct SystematicPart {
+  std::string sensor;
+  Joules sigma;
+};
+
+struct Energy {
+  Joules joules;
+  Joules random;                           ///< one sigma, independent of every other figure
+  std::vector<SystematicPart> systematic;  ///< one entry a sensor error, sorted by sensor
+  Joules lower{
+      -std::numeric_limits<double>::infinity()};  ///< hard bounds, where physics gives them
+  Joules upper{std::numeric_limits<double>::infinity()};
+  std::string source;  ///< ids joined by " + "
+  Boundary boundary = Boundary::kDevice;
+  Status status = Status::kMissing;
+
+  /// One sigma of everything together.
+  Joules standard_uncertainty() const;
+  /// The figure printed behind the plus-minus sign: two sigma (k=2).
+  Joules expanded_uncertainty() const;
+  Grade grade() const;
+
+  static Energy missing(std::string source, Boundary boundary = Boundary::kDevice);
+};
+
+/// Sum of two energies: same-sensor parts linearly, independent parts in quadrature. The status is
+/// the less certain of the two, and a missing part makes the sum missing.
+Energy operator+(const Energy& a, const Energy& b);
+
+/// a - b with its uncertainty: what both share (one sensor's gain) cancels. Not for energies of
+/// nested domains of one counter; for two windows of the same sensors.
+Energy operator-(const Energy& a, const Energy& b);
+
+/// An exact multiple, such as a per-step share.
+Energy operator*(const Energy& a, double factor);
+inline Energy operator/(const Energy& a, double divisor) { return a * (1.0 / divisor); }
+
+}  // namespace perjoule

@@ -1,0 +1,143 @@
+#include "base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace perjoule {
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+int FileDescriptor::release() {
+  const int fd = fd_;
+  fd_ = -1;
+  return fd;
+}
+
+void FileDescriptor::reset() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+namespace {
+Result<std::string> read_all(int fd, const std::string& path) {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t count = ::read(fd, buffer, sizeof(buffer));
+    if (count == 0) return text;
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return Error::from_errno(errno, path);
+    }
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+Outcome write_all(int fd, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return Error::from_errno(errno, path, errno == ENOSPC ? "free some space and try again" : "");
+    }
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+}  // namespace
+
+Result<FileDescriptor> open_for_reading(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, path);
+  return fd;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  if (path == "-") return read_all(STDIN_FILENO, "standard input");
+  PJ_TRY(const FileDescriptor fd, open_for_reading(path));
+  return read_all(fd.get(), path);
+}
+
+Result<std::string> read_attribute(const std::string& path) {
+  PJ_TRY(const std::string text, read_file(path));
+  return std::string(trim(text.substr(0, text.find('\n'))));
+}
+
+Outcome write_file_atomically(const std::string& path, std::string_view text) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  FileDescriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd.valid()) return Error::from_errno(errno, path);
+  Outcome written = write_all(fd.get(), text, path);
+  if (written && ::fsync(fd.get()) != 0 && errno != EINVAL)
+    written = Error::from_errno(errno, path);
+  if (written && ::rename(temporary.c_str(), path.c_str()) != 0)
+    written = Error::from_errno(errno, path);
+  if (!written) ::unlink(temporary.c_str());
+  return written;
+}
+
+Outcome write_attribute(const std::string& path, std::string_view text) {
+  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, path);
+  const ssize_t count = ::write(fd.get(), text.data(), text.size());
+  if (count < 0) return Error::from_errno(errno, path);
+  return {};
+}
+
+std::vector<std::string> list_folder(const std::string& path) {
+  std::vector<std::string> names;
+  DIR* folder = ::opendir(path.c_str());
+  if (folder == nullptr) return names;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  ::closedir(folder);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool path_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+Outcome make_folders(const std::string& path) {
+  for (std::size_t at = 1; at != std::string::npos;) {
+    at = path.find('/', at + 1);
+    const std::string part = path.substr(0, at);
+    if (::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) return Error::from_errno(errno, part);
+  }
+  return {};
+}
+
+std::string state_folder() {
+  if (std::string chosen = environment("PERJOULE_STATE"); !chosen.empty()) return chosen;
+  if (std::string state = environment("XDG_STATE_HOME"); !state.empty()) return state + "/perjoule";
+  std::string home = environment("HOME");
+  if (home.empty()) {
+    const passwd* user = ::getpwuid(::getuid());
+    home = user != nullptr ? user->pw_dir : "/tmp";
+  }
+  return home + "/.local/state/perjoule";
+}
+
+std::string environment(const char* name, std::string_view otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? std::string(value) : std::string(otherwise);
+}
+
+}  // namespace perjoule

@@ -1,0 +1,48 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace perjoule {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/perjoule-file-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_;
+};
+
+TEST_F(FileTest, AtomicWriteReplacesAndLeavesNothingBeside) {
+  const std::string path = folder_ + "/a";
+  ASSERT_TRUE(write_file_atomically(path, "one\n"));
+  ASSERT_TRUE(write_file_atomically(path, "two\n"));
+  EXPECT_EQ(*read_attribute(path), "two");
+  EXPECT_EQ(list_folder(folder_), std::vector<std::string>{"a"});
+}
+
+TEST_F(FileTest, ErrorsNameThePath) {
+  const auto missing = read_file(folder_ + "/none");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(missing.error().message, folder_ + "/none: No such file or directory");
+  EXPECT_FALSE(write_file_atomically(folder_ + "/no/such/folder", ""));
+}
+
+TEST_F(FileTest, FullDiskIsDataLossAndKeepsTheOldFile) {
+  if (!path_exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  EXPECT_EQ(write_attribute("/dev/full", "x").error().code, ErrorCode::kDataLoss);
+}
+
+TEST_F(FileTest, FoldersAreMadeAllTheWay) {
+  ASSERT_TRUE(make_folders(folder_ + "/a/b/c"));
+  EXPECT_TRUE(path_exists(folder_ + "/a/b/c"));
+  ASSERT_TRUE(make_folders(folder_ + "/a/b/c"));
+}
+}  // namespace
+}  // namespace perjoule

@@ -1,0 +1,55 @@
+// Numbers and quantities to and from text, the same everywhere: what a user may type and what we
+// print.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace perjoule {
+
+std::string_view trim(std::string_view text);
+std::vector<std::string_view> split(std::string_view text, char separator);
+bool starts_with_ignoring_case(std::string_view text, std::string_view prefix);
+bool equals_ignoring_case(std::string_view a, std::string_view b);
+
+/// The whole text as a finite number in C notation; no locale, no surrounding space, no trailing
+/// words.
+std::optional<double> parse_number(std::string_view text);
+std::optional<std::int64_t> parse_integer(std::string_view text);
+/// The number a text begins with ("300 W" gives 300).
+std::optional<double> leading_number(std::string_view text);
+
+/// "300", "300W", "1.2 kW", "350000mW"; a bare number is in SI units.
+Result<Watts> parse_watts(std::string_view text);
+/// "5kWh", "300 J", "2 Wh", "1.5MJ".
+Result<Joules> parse_joules(std::string_view text);
+/// "100ms", "2 s", "5min", "1h", "20us"; a bare number is seconds.
+Result<Seconds> parse_seconds(std::string_view text);
+/// "1410", "1410MHz", "1.4GHz"; a bare number is megahertz, as every vendor's tool has it.
+Result<Hertz> parse_clock(std::string_view text);
+/// "200:700:100" (first:last:step, ends included, either direction), or a list "200,300,450".
+Result<std::vector<double>> parse_range(std::string_view text);
+
+/// Up to `digits` significant digits with an SI prefix that reads well: "1.23 kJ", "85.2 mJ", "700
+/// W".
+std::string to_text(Joules energy, int digits = 4);
+std::string to_text(Watts power, int digits = 4);
+std::string to_text(Seconds time, int digits = 4);
+std::string to_text(Hertz frequency, int digits = 4);
+/// "12.3 %".
+std::string percent(double fraction, int decimals = 1);
+/// Shortest decimal that reads back as the same double.
+std::string exact(double value);
+/// "1234.5 J +- 20 J" with the digits the uncertainty warrants.
+std::string with_uncertainty(Joules energy, Joules expanded);
+
+/// Columns in a terminal that a text takes: UTF-8 sequences count once.
+std::size_t display_width(std::string_view text);
+
+}  // namespace perjoule

@@ -1,0 +1,60 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace perjoule {
+namespace {
+using namespace literals;
+
+TEST(Text, NumbersAreStrict) {
+  EXPECT_EQ(parse_number("1.5e3"), 1500);
+  EXPECT_EQ(parse_number("+2"), 2);
+  for (const char* bad : {"", " 1", "1 ", "1,5", "nan", "inf", "0x10", "1x", "+-1"}) {
+    EXPECT_EQ(parse_number(bad), std::nullopt) << bad;
+  }
+  EXPECT_EQ(leading_number("300 W"), 300);
+}
+
+TEST(Text, QuantitiesTakeTheirUnits) {
+  EXPECT_DOUBLE_EQ(parse_watts("350000mW")->value(), 350);
+  EXPECT_DOUBLE_EQ(parse_watts("1.2 kW")->value(), 1200);
+  EXPECT_DOUBLE_EQ(parse_joules("5kWh")->value(), 18e6);
+  EXPECT_DOUBLE_EQ(parse_seconds("100ms")->value(), 0.1);
+  EXPECT_DOUBLE_EQ(parse_seconds("5min")->value(), 300);
+  EXPECT_DOUBLE_EQ(parse_clock("1410")->value(), 1410e6);
+  EXPECT_DOUBLE_EQ(parse_clock("1.41GHz")->value(), 1410e6);
+  const auto bad = parse_watts("300 J");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message, "not a power: '300 J'");
+  EXPECT_NE(bad.error().remedy.find("kW"), std::string::npos);
+}
+
+TEST(Text, RangesRunBothWaysAndIncludeTheirEnds) {
+  EXPECT_EQ(*parse_range("200:700:100"), (std::vector<double>{200, 300, 400, 500, 600, 700}));
+  EXPECT_EQ(*parse_range("300:100:-100"), (std::vector<double>{300, 200, 100}));
+  EXPECT_EQ(*parse_range("8,16,32"), (std::vector<double>{8, 16, 32}));
+  EXPECT_EQ(parse_range("0:0.3:0.1")->size(), 4U);
+  for (const char* bad : {"", "1:2", "1:2:0", "a:b:c", "1,,2", "0:1e9:1"})
+    EXPECT_FALSE(parse_range(bad)) << bad;
+}
+
+TEST(Text, QuantitiesReadWell) {
+  EXPECT_EQ(to_text(1234.0_J), "1.234 kJ");
+  EXPECT_EQ(to_text(0.0852_J, 3), "85.2 mJ");
+  EXPECT_EQ(to_text(700.0_W, 3), "700 W");
+  EXPECT_EQ(to_text(999.96_J), "1.000 kJ");
+  EXPECT_EQ(to_text(0.0_J), "0 J");
+  EXPECT_EQ(to_text(0.0021_s, 2), "2.1 ms");
+  EXPECT_EQ(to_text(1200.0_s, 3), "20.0 min");
+  EXPECT_EQ(to_text(megahertz(1410)), "1410 MHz");
+}
+
+TEST(Text, UncertaintyDecidesTheDigits) {
+  EXPECT_EQ(with_uncertainty(1234.567_J, 23.4_J), "1.235 +- 0.023 kJ");
+  EXPECT_EQ(with_uncertainty(700.0_J, 70.0_J), "700 +- 70 J");
+  EXPECT_EQ(with_uncertainty(0.0_J, 70.0_J), "0 +- 70 J");
+}
+
+TEST(Text, WidthCountsCharactersNotBytes) { EXPECT_EQ(display_width("µJ"), 2U); }
+}  // namespace
+}  // namespace perjoule

@@ -1,0 +1,173 @@
+#include "cli/parser.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <list>
+
+#include "base/text.h"
+#include "cli/table.h"
+
+namespace perjoule::cli {
+
+bool Arguments::has(std::string_view option) const { return given_.find(option) != given_.end(); }
+
+std::string Arguments::value(std::string_view option) const {
+  const auto at = values_.find(option);
+  return at == values_.end() || at->second.empty() ? std::string() : at->second.back();
+}
+
+std::vector<std::string> Arguments::values(std::string_view name) const {
+  const auto at = values_.find(name);
+  return at == values_.end() ? std::vector<std::string>() : at->second;
+}
+
+/// Builds the library's command tree from the verbs and reads its answers back.
+class Parser {
+ public:
+  explicit Parser(const std::vector<Verb>& verbs)
+      : app_("Power and energy as first-class metrics of machine learning.", "perjoule") {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", std::string("perjoule ") + PERJOULE_VERSION);
+    for (const Verb& verb : verbs) add(verb);
+  }
+
+  int run(int argc, const char* const* argv) {
+    // Everything after the first "--" is the child's and never ours to parse.
+    std::vector<std::string> words;
+    std::vector<std::string> command;
+    bool ours = true;
+    for (int i = 1; i < argc; ++i) {
+      if (ours && std::string_view(argv[i]) == "--") {
+        ours = false;
+      } else {
+        (ours ? words : command).emplace_back(argv[i]);
+      }
+    }
+    std::reverse(words.begin(), words.end());  // the library takes them last first
+    try {
+      app_.parse(words);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) return app_.exit(error);
+      complain(fmt::format("{} (see perjoule --help)", error.what()));
+      return kUsage;
+    }
+    for (Entry& entry : entries_) {
+      if (entry.app->parsed()) return call(entry, std::move(command));
+    }
+    return kUsage;
+  }
+
+ private:
+  struct Entry {
+    const Verb* verb;
+    CLI::App* app;
+    std::map<std::string, std::vector<std::string>> values;
+    std::map<std::string, bool> flags;
+  };
+
+  void add(const Verb& verb) {
+    CLI::App* parent = &app_;
+    const auto words = split(verb.name, ' ');
+    for (std::size_t i = 0; i + 1 < words.size(); ++i)
+      parent = group(*parent, std::string(words[i]));
+    CLI::App* app = parent->add_subcommand(std::string(words.back()), verb.summary);
+    entries_.push_back(Entry{&verb, app, {}, {}});
+    Entry& entry = entries_.back();
+    for (const Option& option : verb.options) add(entry, option);
+    add(entry, Option{"json", "", "print one JSON document of a stable, versioned schema"});
+    for (const Positional& positional : verb.positionals) {
+      auto* added =
+          app->add_option(positional.name, entry.values[positional.name], positional.help);
+      added->required(positional.required);
+      added->expected(positional.repeatable ? -1 : 1);
+    }
+    app->footer(footer(verb));
+  }
+
+  static void add(Entry& entry, const Option& option) {
+    const std::string spelled = (option.name.size() == 1 ? "-" : "--") + option.name;
+    if (option.value.empty()) {
+      entry.app->add_flag(spelled, entry.flags[option.name], option.help);
+      return;
+    }
+    std::string help = option.help;
+    if (!option.otherwise.empty()) help += " [" + option.otherwise + "]";
+    auto* added = entry.app->add_option(spelled, entry.values[option.name], help);
+    added->type_name(option.value);
+    added->allow_extra_args(false);
+    if (!option.repeatable) added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+
+  CLI::App* group(CLI::App& parent, const std::string& name) {
+    CLI::App*& known = groups_[name];
+    if (known == nullptr) {
+      known = parent.add_subcommand(name, "see perjoule " + name + " --help");
+      known->require_subcommand(1);
+    }
+    return known;
+  }
+
+  static std::string footer(const Verb& verb) {
+    std::string text;
+    if (!verb.description.empty()) text += verb.description + "\n\n";
+    if (verb.takes_command) text += "The command to run stands after --.\n\n";
+    if (!verb.examples.empty()) {
+      text += "Examples:\n";
+      for (const std::string& example : verb.examples) text += "  " + example + "\n";
+    }
+    return text;
+  }
+
+  static int call(Entry& entry, std::vector<std::string> command) {
+    Arguments arguments;
+    for (const Option& option : entry.verb->options) {
+      if (option.value.empty()) continue;
+      std::vector<std::string>& given = entry.values[option.name];
+      if (!given.empty()) arguments.given_[option.name] = true;
+      if (given.empty() && !option.otherwise.empty()) given.push_back(option.otherwise);
+      arguments.values_[option.name] = given;
+    }
+    for (const auto& [flag, given] : entry.flags) {
+      if (given) arguments.given_[flag] = true;
+    }
+    for (const Positional& positional : entry.verb->positionals) {
+      arguments.values_[positional.name] = entry.values[positional.name];
+    }
+    if (!command.empty() && !entry.verb->takes_command) {
+      complain(fmt::format("{}: takes no command after --", entry.verb->name));
+      return kUsage;
+    }
+    if (command.empty() && entry.verb->takes_command && !arguments.has("pid") &&
+        !arguments.has("for")) {
+      complain(fmt::format("{}: no command given; put it after --", entry.verb->name));
+      return kUsage;
+    }
+    arguments.command_ = std::move(command);
+    const Result<int> status = entry.verb->run(arguments);
+    if (status) return *status;
+    complain(fmt::format("{}: {}", entry.verb->name, status.error().text()));
+    return status_of(status.error());
+  }
+
+  CLI::App app_;
+  std::list<Entry> entries_;
+  std::map<std::string, CLI::App*> groups_;
+};
+
+int dispatch(const std::vector<Verb>& verbs, int argc, const char* const* argv) {
+  return Parser(verbs).run(argc, argv);
+}
+
+int status_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kOutOfRange:
+    case ErrorCode::kNotFound:
+      return kUsage;
+    default:
+      return kMachineCannot;
+  }
+}
+
+}  // namespace perjoule::cli

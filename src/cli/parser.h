@@ -1,0 +1,18 @@
+// From argv to a verb's run function and an exit status.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/verb.h"
+
+namespace perjoule::cli {
+
+/// Runs the verb the arguments name; prints help, version and usage errors itself. Answers the exit
+/// status.
+int dispatch(const std::vector<Verb>& verbs, int argc, const char* const* argv);
+
+/// The exit status an error stands for (DESIGN: 2 usage, 3 the machine cannot).
+int status_of(const Error& error);
+
+}  // namespace perjoule::cli

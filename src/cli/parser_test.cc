@@ -1,0 +1,66 @@
+#include "cli/parser.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace perjoule::cli {
+namespace {
+
+struct Call {
+  int status = -1;
+  Arguments seen;
+};
+
+Call call(std::vector<const char*> words) {
+  Call result;
+  Verb verb;
+  verb.name = "box open";
+  verb.summary = "open a box";
+  verb.options = {{"every", "TIME", "period", "1s"},
+                  {"force", "", "do it"},
+                  {"param", "NAME=V", "x", "", true}};
+  verb.positionals = {{"FILE", "what", true, true}};
+  verb.takes_command = true;
+  verb.run = [&result](const Arguments& arguments) -> Result<int> {
+    result.seen = arguments;
+    return 0;
+  };
+  words.insert(words.begin(), "perjoule");
+  result.status = dispatch({verb}, static_cast<int>(words.size()), words.data());
+  return result;
+}
+
+TEST(Parser, OptionsDefaultsPositionalsAndCommand) {
+  const Call made = call({"box", "open", "--force", "--param", "a=1", "--param", "b=2", "x", "y",
+                          "--", "ls", "--every"});
+  ASSERT_EQ(made.status, 0);
+  EXPECT_TRUE(made.seen.has("force"));
+  EXPECT_FALSE(made.seen.has("every"));
+  EXPECT_EQ(made.seen.value("every"), "1s");
+  EXPECT_DOUBLE_EQ((*made.seen.read("every", parse_seconds))->value(), 1);
+  EXPECT_EQ(made.seen.values("param"), (std::vector<std::string>{"a=1", "b=2"}));
+  EXPECT_EQ(made.seen.values("FILE"), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(made.seen.command(), (std::vector<std::string>{"ls", "--every"}));
+}
+
+TEST(Parser, UsageErrorsAnswerTwo) {
+  EXPECT_EQ(call({"box", "open", "--nonsense", "x", "--", "ls"}).status, kUsage);
+  EXPECT_EQ(call({"box", "open", "--", "ls"}).status, kUsage);
+  EXPECT_EQ(call({"box", "open", "x"}).status, kUsage);
+  EXPECT_EQ(call({"box"}).status, kUsage);
+  EXPECT_EQ(call({"cup"}).status, kUsage);
+}
+
+TEST(Parser, HelpAndVersionAnswerZero) {
+  EXPECT_EQ(call({"--version"}).status, 0);
+  EXPECT_EQ(call({"box", "open", "--help"}).status, 0);
+}
+
+TEST(Parser, ErrorsBecomeStatuses) {
+  EXPECT_EQ(status_of(Error::invalid_argument("x").value()), kUsage);
+  EXPECT_EQ(status_of(Error::permission_denied("x").value()), kMachineCannot);
+  EXPECT_EQ(status_of(Error::unavailable("x").value()), kMachineCannot);
+}
+}  // namespace
+}  // namespace perjoule::cli

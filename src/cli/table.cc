@@ -1,0 +1,53 @@
+#include "cli/table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace perjoule::cli {
+
+void Table::add(std::vector<std::string> cells) {
+  cells.resize(columns_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t width = display_width(columns_[i].heading);
+    for (const auto& row : rows_) width = std::max(width, display_width(row[i]));
+    widths.push_back(width);
+  }
+  std::string out;
+  const auto line = [&](const auto& cell_of) {
+    std::string row;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string& cell = cell_of(i);
+      const std::string padding(widths[i] - display_width(cell), ' ');
+      if (i > 0) row += "  ";
+      row += columns_[i].align == Align::kRight ? padding + cell : cell + padding;
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    out += row + "\n";
+  };
+  line([&](std::size_t i) -> const std::string& { return columns_[i].heading; });
+  for (const auto& row : rows_) line([&](std::size_t i) -> const std::string& { return row[i]; });
+  return out;
+}
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void complain(std::string_view text) {
+  std::fprintf(stderr, "perjoule: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+bool output_is_terminal() { return ::isatty(STDOUT_FILENO) != 0; }
+bool error_is_terminal() { return ::isatty(STDERR_FILENO) != 0; }
+
+}  // namespace perjoule::cli

@@ -1,0 +1,38 @@
+// Aligned tables on a terminal, plain text in a pipe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perjoule::cli {
+
+class Table {
+ public:
+  enum class Align { kLeft, kRight };
+  struct Column {
+    std::string heading;
+    Align align = Align::kLeft;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  /// Adds a row; missing cells are empty.
+  void add(std::vector<std::string> cells);
+  /// The table with two spaces between columns and no trailing blanks; every line ends in a
+  /// newline.
+  std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Writes to standard output.
+void print(std::string_view text);
+/// Writes a line to standard error: "perjoule: text".
+void complain(std::string_view text);
+/// Whether standard output (or error) is a terminal.
+bool output_is_terminal();
+bool error_is_terminal();
+
+}  // namespace perjoule::cli

@@ -1,0 +1,12 @@
+// One function a verb, defined in the file of its name.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace perjoule::cli {
+
+Verb frontier_verb();
+std::vector<Verb> runs_verbs();
+std::vector<Verb> twin_verbs();
+
+}  // namespace perjoule::cli
