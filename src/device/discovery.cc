@@ -1,0 +1,60 @@
+#include "device/discovery.h"
+
+#include "device/nvml_device.h"
+#include "device/rapl_powercap.h"
+
+namespace perjoule {
+
+std::string_view name_of(DeviceKind kind) {
+  constexpr std::string_view kNames[] = {"gpu", "cpu", "node", "battery"};
+  return kNames[static_cast<int>(kind)];
+}
+
+std::vector<Source*> Inventory::sources() const {
+  std::vector<Source*> all;
+  for (const auto& device : devices) {
+    for (Source* source : device->sources()) all.push_back(source);
+  }
+  return all;
+}
+
+std::vector<Source*> Inventory::summed_sources() const {
+  std::vector<Source*> summed;
+  for (Source* source : sources()) {
+    if (source->info().overlaps.empty()) summed.push_back(source);
+  }
+  return summed;
+}
+
+std::vector<Knob*> Inventory::knobs() const {
+  std::vector<Knob*> all;
+  for (const auto& device : devices) {
+    for (Knob* knob : device->knobs()) all.push_back(knob);
+  }
+  return all;
+}
+
+Device* Inventory::find_device(std::string_view id) const {
+  for (const auto& device : devices) {
+    if (device->info().id == id) return device.get();
+  }
+  return nullptr;
+}
+
+namespace {
+void take(Inventory& inventory, Discovered found) {
+  for (auto& device : found.devices) inventory.devices.push_back(std::move(device));
+  for (auto& problem : found.problems) inventory.problems.push_back(std::move(problem));
+}
+}  // namespace
+
+Inventory discover(const Roots& roots, const Clock& clock, const DiscoveryOptions& options) {
+  (void)clock;
+  (void)options;
+  Inventory inventory;
+  take(inventory, discover_nvml(roots));
+  take(inventory, discover_rapl_powercap(roots));
+  return inventory;
+}
+
+}  // namespace perjoule

@@ -1,0 +1,118 @@
+#include "meter/channel.h"
+
+#include <algorithm>
+
+namespace perjoule {
+
+Channel::Channel(Source& source, Source* gauge, const Clock& clock, std::size_t timeline_capacity)
+    : source_(source), gauge_(gauge), clock_(clock), counter_(source.info()) {
+  if (timeline_capacity > 0) timeline_ = std::make_unique<Timeline>(timeline_capacity);
+}
+
+void Channel::take(Reading reading, Instant at) noexcept {
+  if (reading.code != ErrorCode::kOk) return;
+  if (info().kind == SourceKind::kEnergyCounter) {
+    counter_.update(reading.micro, at);
+  } else {
+    take_gauge(reading.micro, at);
+  }
+  last_good_ = at;
+}
+
+void Channel::take_gauge(std::uint64_t microwatts, Instant at) noexcept {
+  if (last_microwatts_) {
+    const double ns = static_cast<double>(std::max<std::int64_t>(0, at.ns - last_gauge_at_.ns));
+    // Trapezium; uW * ns = 1e-9 uJ.
+    const double mean =
+        0.5 * (static_cast<double>(*last_microwatts_) + static_cast<double>(microwatts));
+    integral_micro_ += static_cast<std::uint64_t>(mean * ns * 1e-9 + 0.5);
+    const Seconds step(ns * 1e-9);
+    if (step > 3.0 * info().tick && info().tick.value() > 0) gap_ += step - info().tick;
+  }
+  const double watts = static_cast<double>(microwatts) * 1e-6;
+  ++samples_;
+  power_sum_ += watts;
+  power_square_sum_ += watts * watts;
+  last_microwatts_ = microwatts;
+  last_gauge_at_ = at;
+}
+
+Snapshot Channel::snapshot(ErrorCode code, Instant at) const noexcept {
+  Snapshot out;
+  out.read_at = at;
+  const bool counts = info().kind == SourceKind::kEnergyCounter;
+  out.total_micro = counts ? counter_.total_micro() : integral_micro_;
+  out.code = code;
+  out.last_good = last_good_;
+  out.last_change = counts ? counter_.last_change() : last_good_;
+  out.faults = counter_.faults();
+  if (!counts && last_microwatts_) out.power = Watts(static_cast<double>(*last_microwatts_) * 1e-6);
+  out.samples = samples_;
+  out.power_sum = power_sum_;
+  out.power_square_sum = power_square_sum_;
+  out.gap = gap_;
+  return out;
+}
+
+Snapshot Channel::read(bool with_power) noexcept {
+  const std::lock_guard lock(mutex_);
+  const Instant before = clock_.now();
+  const Reading reading = source_.read();
+  const Instant after = clock_.now();
+  // The value is of some moment during the call; its middle is the best guess.
+  const Instant at{before.ns + (after.ns - before.ns) / 2};
+  take(reading, at);
+  Snapshot out = snapshot(reading.code, at);
+  if (with_power && gauge_ != nullptr) {
+    const Reading power = gauge_->read();
+    if (power.code == ErrorCode::kOk) out.power = Watts(static_cast<double>(power.micro) * 1e-6);
+  }
+  return out;
+}
+
+void Channel::sample() noexcept {
+  const std::lock_guard lock(mutex_);
+  const Reading reading = source_.read();
+  const Instant at = clock_.now();
+  take(reading, at);
+  if (!timeline_) return;
+  if (reading.code == ErrorCode::kOk) {
+    const bool counts = info().kind == SourceKind::kEnergyCounter;
+    timeline_->add(at, counts ? counter_.total_micro() : integral_micro_);
+  } else {
+    timeline_->note_gap(1);
+  }
+}
+
+void Channel::note_missed(std::uint32_t ticks) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (timeline_) timeline_->note_gap(ticks);
+}
+
+void Channel::rebase() noexcept {
+  const std::lock_guard lock(mutex_);
+  counter_.rebase();
+  last_microwatts_.reset();
+}
+
+std::optional<Seconds> Channel::wait_for_tick(Seconds patience, Snapshot& snapshot) noexcept {
+  Snapshot before = read(false);
+  const Instant give_up = before.read_at + patience;
+  for (;;) {
+    const Snapshot now = read(false);
+    if (now.code != ErrorCode::kOk) return std::nullopt;
+    if (now.total_micro != before.total_micro) {
+      snapshot = now;
+      return now.read_at - before.read_at;
+    }
+    if (now.read_at >= give_up) return std::nullopt;
+    before = now;
+  }
+}
+
+std::unique_ptr<Timeline> Channel::timeline() const {
+  const std::lock_guard lock(mutex_);
+  return timeline_ ? std::make_unique<Timeline>(*timeline_) : nullptr;
+}
+
+}  // namespace perjoule

@@ -1,0 +1,67 @@
+#include "meter/counter.h"
+
+#include <algorithm>
+
+namespace perjoule {
+
+CounterTrack::CounterTrack(const SourceInfo& info)
+    : modulus_(info.modulus_micro),
+      max_micro_per_ns_(info.max_power.value() * 1e-3),  // W = uJ/us = 1e-3 uJ/ns
+      slack_micro_((info.max_power * info.tick).value() * 1e6 + 2e6 * info.quantum) {}
+
+std::optional<std::uint64_t> CounterTrack::step(const Sample& from, const Sample& to,
+                                                bool& wrapped) const noexcept {
+  const double elapsed = static_cast<double>(std::max<std::int64_t>(0, to.at.ns - from.at.ns));
+  const double most = elapsed * max_micro_per_ns_ + slack_micro_;
+  wrapped = to.raw < from.raw;
+  if (wrapped && (modulus_ == 0 || from.raw > modulus_)) return std::nullopt;
+  const std::uint64_t delta = wrapped ? modulus_ - from.raw + to.raw : to.raw - from.raw;
+  if (static_cast<double>(delta) > most) return std::nullopt;
+  return delta;
+}
+
+void CounterTrack::accept(const Sample& sample, std::uint64_t delta) noexcept {
+  if (modulus_ != 0 && last_) {
+    const double elapsed = static_cast<double>(sample.at.ns - last_->at.ns);
+    if (elapsed * max_micro_per_ns_ > static_cast<double>(modulus_)) ++faults_.blind;
+  }
+  if (!last_ || delta > 0) last_change_ = sample.at;
+  total_ += delta;
+  last_ = sample;
+  suspect_.reset();
+}
+
+void CounterTrack::update(std::uint64_t raw, Instant at) noexcept {
+  const Sample sample{raw, at};
+  if (!last_) {
+    accept(sample, 0);
+    return;
+  }
+  bool wrapped = false;
+  if (const auto delta = step(*last_, sample, wrapped)) {
+    if (suspect_) ++faults_.glitches;  // back on the old course: the suspect was never real
+    if (wrapped) ++faults_.wraps;
+    accept(sample, *delta);
+    return;
+  }
+  if (suspect_) {
+    if (const auto delta = step(*suspect_, sample, wrapped)) {
+      // It goes on from the new value: the counter was reset. What it holds since then is a lower
+      // bound, if a restart from zero could have gathered it.
+      ++faults_.resets;
+      bool ignored = false;
+      const auto since_reset = step(Sample{0, last_->at}, *suspect_, ignored);
+      accept(sample, *delta + since_reset.value_or(0));
+      return;
+    }
+    ++faults_.glitches;  // two impossible values in a row that do not follow each other
+  }
+  suspect_ = sample;
+}
+
+void CounterTrack::rebase() noexcept {
+  last_.reset();
+  suspect_.reset();
+}
+
+}  // namespace perjoule

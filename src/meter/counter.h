@@ -1,0 +1,65 @@
+// From the raw values of an energy counter to the energy used since the first look, through wraps,
+// resets and glitches.
+//
+// A value below the last one is a wrap only when the counter has a modulus and the power it would
+// take is physically possible; otherwise it is either a glitch (the next value is back on the old
+// course) or a reset (the next value goes on from the new one), and which of them is decided by
+// that next value. A jump forward beyond the physical bound is treated alike. What a reset
+// swallowed is unknown: the total is then a lower bound and says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "device/source.h"
+
+namespace perjoule {
+
+class CounterTrack {
+ public:
+  /// What has happened to the counter so far; a window compares two of these.
+  struct Faults {
+    std::uint32_t wraps = 0;
+    std::uint32_t resets = 0;    ///< energy was lost: totals across one are lower bounds
+    std::uint32_t glitches = 0;  ///< impossible values that were left out
+    std::uint32_t blind = 0;     ///< gaps so long that a second wrap could hide in them
+  };
+
+  explicit CounterTrack(const SourceInfo& info);
+
+  /// Takes a value read at `at`. Never allocates. O(1).
+  void update(std::uint64_t raw, Instant at) noexcept;
+  /// Forgets the last value but not the total: what the counter did since is not to be counted
+  /// (suspend).
+  void rebase() noexcept;
+
+  /// Microjoules since the first update.
+  std::uint64_t total_micro() const noexcept { return total_; }
+  const Faults& faults() const noexcept { return faults_; }
+  /// When the value last differed from the one before it.
+  Instant last_change() const noexcept { return last_change_; }
+  /// The last value was impossible and waits for the next one to say what it was.
+  bool suspect() const noexcept { return suspect_.has_value(); }
+
+ private:
+  struct Sample {
+    std::uint64_t raw;
+    Instant at;
+  };
+  /// Microjoules from `from` to `to` when that is physically possible.
+  std::optional<std::uint64_t> step(const Sample& from, const Sample& to,
+                                    bool& wrapped) const noexcept;
+  void accept(const Sample& sample, std::uint64_t delta) noexcept;
+
+  std::uint64_t modulus_;
+  double max_micro_per_ns_;
+  double slack_micro_;  ///< one tick at full power and two quanta arrive at once
+  std::optional<Sample> last_;
+  std::optional<Sample> suspect_;
+  std::uint64_t total_ = 0;
+  Instant last_change_;
+  Faults faults_;
+};
+
+}  // namespace perjoule

@@ -1,0 +1,23 @@
+#include "meter/measurement.h"
+
+namespace perjoule {
+
+std::string_view name_of(SyncVerdict verdict) {
+  constexpr std::string_view kNames[] = {"synchronised", "not_requested", "busy_at_end"};
+  return kNames[static_cast<int>(verdict)];
+}
+
+Energy Measurement::total() const {
+  std::optional<Energy> sum;
+  for (const SourceMeasurement& source : sources) {
+    if (!source.info.overlaps.empty()) continue;
+    sum = sum ? *sum + source.energy : source.energy;
+  }
+  return sum.value_or(Energy::missing("no source"));
+}
+
+Watts Measurement::mean_power() const {
+  return duration.value() > 0 ? total().joules / duration : Watts(0);
+}
+
+}  // namespace perjoule

@@ -1,0 +1,46 @@
+// The result of a window: energy by source with its budget, and everything a reader must be told
+// about it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/energy.h"
+#include "base/units.h"
+#include "device/source.h"
+#include "meter/uncertainty.h"
+
+namespace perjoule {
+
+/// Whether the work was over when the window was closed.
+enum class SyncVerdict {
+  kSynchronised,  ///< a synchronise call ran, or the process that did the work has ended
+  kNotRequested,  ///< nobody asked; asynchronous work may lie outside the window
+  kBusyAtEnd,     ///< work was still queued or the device busy at the closing read
+};
+std::string_view name_of(SyncVerdict verdict);  ///< "synchronised", "not_requested", "busy_at_end"
+
+struct SourceMeasurement {
+  SourceInfo info;
+  Energy energy;
+  UncertaintyBudget budget;
+  std::vector<std::string> notes;  ///< wraps, resets, lost device, frozen counter, ...
+};
+
+struct Measurement {
+  std::string name;
+  std::int64_t begin_unix_ns = 0;
+  Seconds duration;  ///< awake time: a suspended machine's sleep is not in it
+  SyncVerdict sync = SyncVerdict::kNotRequested;
+  std::vector<SourceMeasurement> sources;
+  std::vector<std::string> notes;
+
+  /// Sum of the sources that overlap no other. Missing when any of them is missing.
+  Energy total() const;
+  /// Mean power of the total.
+  Watts mean_power() const;
+};
+
+}  // namespace perjoule

@@ -1,0 +1,100 @@
+#include "meter/sampler.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace perjoule {
+namespace {
+
+/// How often a channel has to be read for its total to stay right; 0 for never.
+Seconds upkeep_period(const SourceInfo& info) {
+  if (info.kind == SourceKind::kPowerGauge) return std::max(info.tick, Seconds(1e-3));
+  if (info.modulus_micro == 0) return Seconds(0);
+  const Seconds wrap = Joules(static_cast<double>(info.modulus_micro) * 1e-6) / info.max_power;
+  return std::min(wrap / 2.0, Seconds(60));
+}
+
+}  // namespace
+
+SampleSchedule::SampleSchedule(Meter& meter, Seconds every) : meter_(meter) {
+  const std::int64_t now = meter.clock().now().ns;
+  for (const auto& channel : meter.channels()) {
+    const SourceInfo& info = channel->info();
+    const Seconds period = every.value() > 0 ? std::max(every, info.tick) : upkeep_period(info);
+    if (period.value() <= 0) continue;
+    const auto ns = static_cast<std::int64_t>(period.value() * 1e9);
+    entries_.push_back({channel.get(), ns, now});
+    period_ = period_.value() > 0 ? std::min(period_, period) : period;
+  }
+}
+
+void SampleSchedule::run(Instant now) noexcept {
+  meter_.notice_suspend();
+  const auto half = static_cast<std::int64_t>(period_.value() * 0.5e9);
+  for (Entry& entry : entries_) {
+    // Due within half a base period counts as due, or a channel would drift a whole one behind.
+    if (entry.next_ns > now.ns + half) continue;
+    entry.channel->sample();
+    entry.next_ns = std::max(entry.next_ns + entry.period_ns, now.ns + entry.period_ns / 2);
+  }
+}
+
+void SampleSchedule::note_missed(std::uint64_t ticks) noexcept {
+  const auto base_ns = static_cast<std::int64_t>(period_.value() * 1e9);
+  for (Entry& entry : entries_) {
+    const auto missed = static_cast<std::int64_t>(ticks) * base_ns / entry.period_ns;
+    if (missed > 0) entry.channel->note_missed(static_cast<std::uint32_t>(missed));
+  }
+}
+
+Result<std::unique_ptr<Sampler>> Sampler::start(Meter& meter, Seconds every) {
+  std::unique_ptr<Sampler> sampler(new Sampler(meter, every));
+  const Seconds period = sampler->schedule_.period();
+  if (period.value() <= 0) return sampler;
+  sampler->timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  sampler->stop_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC));
+  if (!sampler->timer_.valid() || !sampler->stop_.valid())
+    return Error::from_errno(errno, "starting the sampler");
+  const auto ns = static_cast<std::int64_t>(period.value() * 1e9);
+  const timespec interval{static_cast<time_t>(ns / 1'000'000'000),
+                          static_cast<long>(ns % 1'000'000'000)};
+  const itimerspec spec{interval, interval};
+  if (::timerfd_settime(sampler->timer_.get(), 0, &spec, nullptr) != 0) {
+    return Error::from_errno(errno, "setting the sampler's period");
+  }
+  sampler->thread_ = std::thread([raw = sampler.get()] { raw->loop(); });
+  return sampler;
+}
+
+Sampler::~Sampler() { stop(); }
+
+void Sampler::stop() {
+  if (!thread_.joinable()) return;
+  const std::uint64_t one = 1;
+  (void)!::write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+void Sampler::loop() noexcept {
+  pollfd watched[2] = {{timer_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+  for (;;) {
+    if (::poll(watched, 2, -1) < 0 && errno != EINTR) return;
+    if (watched[1].revents != 0) return;
+    std::uint64_t expirations = 0;
+    if (::read(timer_.get(), &expirations, sizeof(expirations)) != sizeof(expirations)) continue;
+    ticks_.fetch_add(1, std::memory_order_relaxed);
+    if (expirations > 1) {
+      missed_.fetch_add(expirations - 1, std::memory_order_relaxed);
+      schedule_.note_missed(expirations - 1);
+    }
+    schedule_.run(clock_.now());
+  }
+}
+
+}  // namespace perjoule

@@ -1,0 +1,57 @@
+#include "meter/timeline.h"
+
+#include <algorithm>
+
+namespace perjoule {
+
+Timeline::Timeline(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 4)) {
+  times_.reserve(capacity_);
+  totals_.reserve(capacity_);
+}
+
+void Timeline::clear() noexcept {
+  times_.clear();
+  totals_.clear();
+  thinnings_ = 0;
+  skip_ = 0;
+  last_is_provisional_ = false;
+  missed_ = 0;
+}
+
+void Timeline::add(Instant at, std::uint64_t total_micro) noexcept {
+  // The newest sample is always the last entry; one that the thinning would leave out is
+  // provisional and overwritten by its successor, so that the edge is never lost.
+  if (last_is_provisional_) {
+    times_.pop_back();
+    totals_.pop_back();
+  }
+  if (times_.size() == capacity_) thin();
+  times_.push_back(at.ns);
+  totals_.push_back(total_micro);
+  if (skip_ > 0) {
+    --skip_;
+    last_is_provisional_ = true;
+  } else {
+    skip_ = (std::uint64_t{1} << thinnings_) - 1;
+    last_is_provisional_ = false;
+  }
+}
+
+void Timeline::thin() noexcept {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < times_.size(); i += 2) {
+    times_[kept] = times_[i];
+    totals_[kept++] = totals_[i];
+  }
+  times_.resize(kept);
+  totals_.resize(kept);
+  ++thinnings_;
+}
+
+Watts Timeline::power(std::size_t i) const {
+  const double ns = static_cast<double>(times_[i + 1] - times_[i]);
+  if (ns <= 0) return Watts(0);
+  return Watts(static_cast<double>(totals_[i + 1] - totals_[i]) * 1e3 / ns);
+}
+
+}  // namespace perjoule

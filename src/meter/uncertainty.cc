@@ -1,0 +1,111 @@
+#include "meter/uncertainty.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace perjoule {
+namespace {
+
+/// Relative standard uncertainty of a power that was read once or twice around a window shorter
+/// than a tick.
+constexpr double kShortWindowPowerSpread = 0.15;
+
+/// Mean power when no gauge says more: what the counter's own difference gives over at least a
+/// tick.
+Watts fallback_power(const SourceInfo& info, const WindowFacts& facts) {
+  const Seconds over = std::max(facts.duration, info.tick);
+  return over.value() > 0 ? facts.difference / over : Watts(0);
+}
+
+void estimate_counter(const SourceInfo& info, const WindowFacts& facts, EnergyEstimate& out) {
+  const Watts mean = fallback_power(info, facts);
+  const Watts pa = facts.power_begin.value_or(mean);
+  const Watts pb = facts.power_end.value_or(mean);
+  const Seconds tick = facts.aligned_gap.value_or(info.tick);
+  const double square = pa.value() * pa.value() + pb.value() * pb.value();
+  const bool gauged = facts.power_begin && facts.power_end;
+
+  if (gauged && facts.duration < tick) {
+    // All or nothing: the counter says less than the gauges do.
+    const Watts middle = (pa + pb) / 2.0;
+    const Watts spread = Watts(std::hypot(abs(pa - pb).value() / std::sqrt(12.0),
+                                          kShortWindowPowerSpread * middle.value()));
+    out.joules = middle * facts.duration;
+    out.budget.edge = spread * facts.duration;
+  } else {
+    out.joules = facts.difference - (pa - pb) * tick / 2.0;
+    // A difference cannot be negative; the correction must not make it so.
+    out.joules = std::max(out.joules, Joules(0));
+    out.budget.edge = Joules(tick.value() * std::sqrt(square / 12.0));
+  }
+  // Without a gauge nothing bounds the power in the unseen part of a tick but the device itself.
+  const Watts most_a = gauged ? std::max(pa * 2.0, mean * 2.0) : info.max_power;
+  const Watts most_b = gauged ? std::max(pb * 2.0, mean * 2.0) : info.max_power;
+  out.lower = std::max(Joules(0), facts.difference - most_a * tick);
+  out.upper = facts.difference + most_b * tick;
+}
+
+void estimate_gauge(const SourceInfo& info, const WindowFacts& facts, EnergyEstimate& out) {
+  out.joules = facts.difference;
+  const double unseen = std::clamp(1.0 - info.coverage, 0.0, 1.0);
+  const double n = std::max(1, facts.samples);
+  out.budget.coverage =
+      Joules(facts.duration.value() * facts.spread.value() * std::sqrt(unseen / n));
+  // The sampled powers are those of a tick ago at each end: one tick of the change between them.
+  const Watts pa = facts.power_begin.value_or(facts.lowest);
+  const Watts pb = facts.power_end.value_or(facts.highest);
+  const Seconds lag = std::max(info.tick, info.averaging);
+  out.budget.edge = Joules(
+      lag.value() * std::hypot(abs(pa - pb).value() / 2.0, facts.spread.value() / std::sqrt(2.0)));
+  const Watts mean = facts.duration.value() > 0 ? facts.difference / facts.duration : Watts(0);
+  const Watts reach = std::max(facts.highest - mean, mean - facts.lowest);
+  const Joules slip =
+      reach * std::min(facts.duration, Seconds(unseen * facts.duration.value() + 2 * lag.value()));
+  out.lower = std::max(Joules(0), out.joules - slip);
+  out.upper = out.joules + slip;
+}
+
+}  // namespace
+
+EnergyEstimate estimate_energy(const SourceInfo& info, const WindowFacts& facts) {
+  EnergyEstimate out;
+  if (info.kind == SourceKind::kEnergyCounter) {
+    estimate_counter(info, facts, out);
+    out.budget.quantum = Joules(info.quantum / std::sqrt(6.0));
+  } else {
+    estimate_gauge(info, facts, out);
+    out.budget.quantum = Joules(info.quantum * facts.duration.value() /
+                                std::sqrt(12.0 * std::max(1, facts.samples)));
+  }
+  out.budget.gain = info.gain / std::sqrt(3.0) * abs(out.joules);
+  out.budget.offset = info.offset * facts.duration / std::sqrt(3.0);
+  if (facts.gap.value() > 0) {
+    out.budget.gap = facts.gap * (facts.highest - facts.lowest) / std::sqrt(12.0);
+    out.lower = std::max(Joules(0), out.lower - facts.gap * facts.highest);
+    out.upper += facts.gap * info.max_power;
+  }
+  return out;
+}
+
+Energy to_energy(const SourceInfo& info, const EnergyEstimate& estimate) {
+  const UncertaintyBudget& b = estimate.budget;
+  Energy energy;
+  energy.joules = estimate.joules;
+  double variance = 0;
+  for (const Joules part : {b.edge, b.quantum, b.coverage, b.gap, b.baseline, b.attribution}) {
+    variance += part.value() * part.value();
+  }
+  energy.random = Joules(std::sqrt(variance));
+  if (b.gain.value() > 0)
+    energy.systematic.push_back({info.device + "/" + info.scope + "/gain", b.gain});
+  if (b.offset.value() > 0)
+    energy.systematic.push_back({info.device + "/" + info.scope + "/offset", b.offset});
+  energy.lower = estimate.lower;
+  energy.upper = estimate.upper;
+  energy.source = info.id;
+  energy.boundary = info.boundary;
+  energy.status = info.status;
+  return energy;
+}
+
+}  // namespace perjoule
