@@ -1,5 +1,8 @@
 #include "device/discovery.h"
 
+#include <algorithm>
+
+#include "device/cpu_estimator.h"
 #include "device/nvml_device.h"
 #include "device/rapl_powercap.h"
 
@@ -49,11 +52,15 @@ void take(Inventory& inventory, Discovered found) {
 }  // namespace
 
 Inventory discover(const Roots& roots, const Clock& clock, const DiscoveryOptions& options) {
-  (void)clock;
-  (void)options;
+  (void)options.node_meters;
   Inventory inventory;
   take(inventory, discover_nvml(roots));
   take(inventory, discover_rapl_powercap(roots));
+  const bool cpu_measured =
+      std::any_of(inventory.devices.begin(), inventory.devices.end(), [](const auto& device) {
+        return device->info().kind == DeviceKind::kCpu && !device->sources().empty();
+      });
+  if (!cpu_measured && options.estimate_cpu) take(inventory, discover_cpu_estimator(roots, clock));
   return inventory;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/energy.h"
@@ -55,6 +56,12 @@ struct Reading {
   std::uint64_t micro = 0;  ///< microjoules or microwatts
 };
 
+/// The powers between which a model's answer lies.
+struct PowerInterval {
+  Watts low;
+  Watts high;
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -64,6 +71,12 @@ class Source {
   /// Whether the device did work in its last utilisation period, 0 to 1; negative when it cannot
   /// tell.
   virtual double busy() noexcept { return -1; }
+  /// For a source that is a model: the interval that covers the true mean power when it says
+  /// `mean`.
+  virtual std::optional<PowerInterval> interval(Watts mean) const {
+    (void)mean;
+    return std::nullopt;
+  }
 };
 
 }  // namespace perjoule

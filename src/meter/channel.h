@@ -48,6 +48,7 @@ class Channel {
   void rebase() noexcept;
   /// 0 to 1, or negative when the source cannot tell.
   double busy() noexcept { return source_.busy(); }
+  const Source& source() const noexcept { return source_; }
   /// Reads until the counter moves or `patience` is over; the poll gap in which it moved.
   std::optional<Seconds> wait_for_tick(Seconds patience, Snapshot& snapshot) noexcept;
 

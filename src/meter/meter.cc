@@ -92,10 +92,9 @@ namespace {
 /// The state of one source over a window, turned into facts, an estimate and notes.
 class SourceClosing {
  public:
-  SourceClosing(const SourceInfo& info, const Snapshot& begin, const Snapshot& end,
-                Seconds duration)
-      : begin_(begin), end_(end), duration_(duration) {
-    out_.info = info;
+  SourceClosing(const Source& source, const Snapshot& begin, const Snapshot& end, Seconds duration)
+      : source_(source), begin_(begin), end_(end), duration_(duration) {
+    out_.info = source.info();
   }
 
   SourceMeasurement close(std::optional<Seconds> begin_gap, std::optional<Seconds> end_gap) {
@@ -112,6 +111,14 @@ class SourceClosing {
       // Anything from nothing to the device's greatest power, evenly likely.
       estimate.budget.gap = Joules(std::hypot(estimate.budget.gap.value(),
                                               (unseen * typical_power()).value() / std::sqrt(3.0)));
+    }
+    if (duration_.value() > 0) {
+      // A model's own interval stands in place of a sensor's gain error.
+      if (const auto interval = source_.interval(estimate.joules / duration_)) {
+        estimate.lower = interval->low * duration_;
+        estimate.upper = interval->high * duration_;
+        estimate.budget.gain = (estimate.upper - estimate.lower) / 4.0;
+      }
     }
     out_.budget = estimate.budget;
     out_.energy = to_energy(out_.info, estimate);
@@ -184,6 +191,7 @@ class SourceClosing {
 
   void note(std::string text) { out_.notes.push_back(std::move(text)); }
 
+  const Source& source_;
   const Snapshot& begin_;
   const Snapshot& end_;
   Seconds duration_;
@@ -235,7 +243,7 @@ Measurement Window::close(SyncVerdict verdict) {
         duration = end - begun.at.read_at;
       }
     }
-    SourceClosing source(info, begun.at, gap ? closing : at_end, duration);
+    SourceClosing source(begun.channel->source(), begun.at, gap ? closing : at_end, duration);
     measurement.sources.push_back(source.close(begun.tick_gap, gap));
   }
   measurement.name = std::move(name_);

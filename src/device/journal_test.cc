@@ -1,0 +1,138 @@
+#include "device/journal.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+
+namespace perjoule {
+namespace {
+
+/// A knob kept in a file, so that another process sees what was set.
+class FileKnob final : public Knob {
+ public:
+  explicit FileKnob(std::string path) : path_(std::move(path)) {
+    info_.id = "gpu:a/power-limit";
+    info_.device = "gpu:a";
+    info_.name = "power limit";
+    info_.unit = "W";
+    info_.minimum = 100;
+    info_.maximum = 300;
+  }
+  const KnobInfo& info() const override { return info_; }
+  Result<std::string> get() override { return read_attribute(path_); }
+  Outcome set(const std::string& value) override {
+    if (const auto number = knob_number(info_, value); !number) return fail(number);
+    return write_file_atomically(path_, value);
+  }
+
+ private:
+  std::string path_;
+  KnobInfo info_;
+};
+
+class FileDevice final : public Device {
+ public:
+  explicit FileDevice(const std::string& path) : knob_(path) { info_.id = "gpu:a"; }
+  const DeviceInfo& info() const override { return info_; }
+  std::vector<Source*> sources() override { return {}; }
+  std::vector<Knob*> knobs() override { return {&knob_}; }
+
+ private:
+  DeviceInfo info_;
+  FileKnob knob_;
+};
+
+class JournalTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/perjoule-journal-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+    value_ = folder_ + "/value";
+    ASSERT_TRUE(write_file_atomically(value_, "300 W"));
+    machine_.devices.push_back(std::make_unique<FileDevice>(value_));
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  Result<KnobJournal> open() { return KnobJournal::open(folder_ + "/knobs", machine_); }
+  std::string value() { return *read_attribute(value_); }
+  Knob& knob() { return *machine_.knobs().front(); }
+
+  std::string folder_;
+  std::string value_;
+  Inventory machine_;
+};
+
+TEST_F(JournalTest, TurningTwiceRestoresWhatWasFoundFirst) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    EXPECT_EQ(*journal->turn(knob(), "200 W"), "200 W");
+    EXPECT_EQ(*journal->turn(knob(), "150 W"), "150 W");
+    EXPECT_EQ(value(), "150 W");
+  }
+  EXPECT_EQ(value(), "300 W");
+  EXPECT_TRUE(list_folder(folder_ + "/knobs").empty());
+}
+
+TEST_F(JournalTest, AKilledProcessIsPutRightByTheNextStart) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto journal = open();
+    (void)journal->turn(knob(), "120 W");
+    ::kill(::getpid(), SIGKILL);
+  }
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(value(), "120 W");
+  auto journal = open();
+  ASSERT_TRUE(journal);
+  EXPECT_EQ(value(), "300 W");
+  ASSERT_EQ(journal->replayed().size(), 1U);
+  EXPECT_NE(journal->replayed()[0].find("put back to 300 W"), std::string::npos);
+}
+
+TEST_F(JournalTest, AKnobHeldByALivingProcessIsRefused) {
+  auto first = open();
+  ASSERT_TRUE(first->turn(knob(), "200 W"));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto second = open();
+    const auto refused = second->turn(knob(), "150 W");
+    ::_exit(!refused && refused.error().code == ErrorCode::kConflict ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(value(), "200 W");
+}
+
+TEST_F(JournalTest, ARefusedValueLeavesNoTrace) {
+  auto journal = open();
+  const auto refused = journal->turn(knob(), "900 W");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfRange);
+  EXPECT_EQ(refused.error().message, "power limit of gpu:a: 900 W is outside 100 to 300 W");
+  EXPECT_TRUE(list_folder(folder_ + "/knobs").empty());
+}
+
+TEST_F(JournalTest, AnEntryOfAnEarlierBootIsVoid) {
+  ASSERT_TRUE(make_folders(folder_ + "/knobs"));
+  ASSERT_TRUE(write_file_atomically(
+      folder_ + "/knobs/gpu:a@power-limit.json",
+      R"({"knob":"gpu:a/power-limit","original":"250 W","pid":1,"start_ticks":1,"boot_id":"other"})"));
+  ASSERT_TRUE(open());
+  EXPECT_EQ(value(), "300 W");
+  EXPECT_TRUE(list_folder(folder_ + "/knobs").empty());
+}
+
+TEST_F(JournalTest, ADamagedEntryIsAProblemNotACrash) {
+  ASSERT_TRUE(make_folders(folder_ + "/knobs"));
+  ASSERT_TRUE(write_file_atomically(folder_ + "/knobs/x.json", "{"));
+  auto journal = open();
+  ASSERT_TRUE(journal);
+  EXPECT_EQ(journal->problems().size(), 1U);
+}
+}  // namespace
+}  // namespace perjoule
