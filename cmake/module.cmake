@@ -1,8 +1,9 @@
 # One call a module: perjoule_module(meter SOURCES window.cc ... DEPENDS device ... LIBRARIES Foo::foo).
 # Builds the static library perjoule_<name> and, for every foo_test.cc beside the sources, adds it to the one
-# test program <name>_test, so that a test is found by the file it tests and linking stays cheap.
+# test program <name>_test, so that a test is found by the file it tests and linking stays cheap. What only the
+# tests link goes into TEST_LIBRARIES.
 function(perjoule_module name)
-  cmake_parse_arguments(M "" "" "SOURCES;TESTS;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(M "" "" "SOURCES;TESTS;DEPENDS;LIBRARIES;TEST_LIBRARIES" ${ARGN})
   add_library(perjoule_${name} STATIC ${M_SOURCES})
   target_include_directories(perjoule_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   foreach(dependency ${M_DEPENDS})
@@ -10,7 +11,7 @@ function(perjoule_module name)
   endforeach()
   target_link_libraries(perjoule_${name} PRIVATE ${M_LIBRARIES})
   if(PERJOULE_TESTS AND M_TESTS)
-    perjoule_test(${name}_test SOURCES ${M_TESTS} DEPENDS ${name})
+    perjoule_test(${name}_test SOURCES ${M_TESTS} DEPENDS ${name} LIBRARIES ${M_TEST_LIBRARIES})
   endif()
 endfunction()
 

@@ -52,15 +52,27 @@ struct Point {
       0;  ///< line or row of the file it came from, 1-based; 0 when it was measured here
 };
 
+/// What came nearest to a constraint that no point meets.
+struct Miss {
+  std::size_t nearest = 0;  ///< index of the point that misses by least
+  std::string quantity;     ///< "time" (s), "energy" (J) or "power" (W)
+  double limit = 0;         ///< what was asked for, SI units
+  double reached = 0;       ///< what the nearest point has, SI units
+  double over = 0;          ///< reached / limit - 1
+};
+
 /// An answer of a choice rule: the point chosen and what it saves against which baseline.
 struct Choice {
-  std::size_t chosen = 0;    ///< index into the points the frontier was made of
+  /// Index into the points the frontier was made of. When nothing is feasible this is the nearest
+  /// miss, told apart by `miss`.
+  std::size_t chosen = 0;
   std::size_t baseline = 0;  ///< the point it is compared with: the fastest one
   std::string rule;          ///< the rule in words, e.g. "least energy, time at most 0.05 s"
   std::size_t candidates = 0;
   std::size_t feasible = 0;
-  double energy_saved = 0;  ///< 1 - E_chosen / E_baseline
-  double slowdown = 1;      ///< t_chosen / t_baseline
+  double energy_saved = 0;        ///< 1 - E_chosen / E_baseline
+  double slowdown = 1;            ///< t_chosen / t_baseline
+  std::optional<Miss> miss = {};  ///< set exactly when feasible is 0
 };
 
 }  // namespace perjoule

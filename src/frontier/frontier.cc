@@ -1,0 +1,277 @@
+#include "frontier/frontier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace perjoule {
+
+namespace {
+
+bool is_candidate(const Point& point) { return point.energy.status != Status::kMissing; }
+
+std::string name_of_point(const Point& point, std::size_t index) {
+  std::string name = fmt::format("point {}", index + 1);
+  if (point.origin != 0) name += fmt::format(" (row {})", point.origin);
+  if (!point.config.empty()) name += fmt::format(" [{}]", point.config.text());
+  return name;
+}
+
+Outcome check(const Point& point, std::size_t index) {
+  const double t = point.time.value();
+  const double e = point.energy.joules.value();
+  if (!(t > 0) || !std::isfinite(t)) {
+    return Error::invalid_argument(
+        fmt::format("{}: time is not above zero: {} s", name_of_point(point, index), t));
+  }
+  if (!(e >= 0) || !std::isfinite(e)) {
+    return Error::invalid_argument(fmt::format("{}: energy is below zero or not finite: {} J",
+                                               name_of_point(point, index), e));
+  }
+  return {};
+}
+
+/// Keeps, of indices sorted by time then energy, those no strictly faster one undercuts.
+std::vector<std::size_t> keep_undominated(const std::vector<Point>& points,
+                                          const std::vector<std::size_t>& sorted) {
+  std::vector<std::size_t> kept;
+  Joules least_before(std::numeric_limits<double>::infinity());  // among strictly faster points
+  Joules least_so_far = least_before;
+  Seconds time(-1);
+  for (const std::size_t i : sorted) {
+    const Point& point = points[i];
+    if (point.time != time) {
+      time = point.time;
+      least_before = least_so_far;
+    }
+    if (!(least_before < point.energy.joules)) kept.push_back(i);
+    least_so_far = std::min(least_so_far, point.energy.joules);
+  }
+  return kept;
+}
+
+}  // namespace
+
+Watts mean_power(const Point& point) {
+  if (point.rate > 0) return point.energy.joules * Hertz(point.rate);
+  return point.energy.joules / point.time;
+}
+
+std::optional<double> numeric_setting(const Config& config, std::string_view name) {
+  const std::string* value = config.find(name);
+  if (value == nullptr) return std::nullopt;
+  // A unit is letters only: what holds digits or signs after the number is a name.
+  std::string_view text = trim(*value);
+  const std::size_t unit = text.find_last_of("0123456789.") + 1;
+  const std::string_view tail = trim(text.substr(unit));
+  for (const char c : tail) {
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '%')) return std::nullopt;
+  }
+  return parse_number(trim(text.substr(0, unit)));
+}
+
+Result<Frontier> Frontier::make(std::vector<Point> points) {
+  Frontier frontier;
+  frontier.points_ = std::move(points);
+  std::vector<std::size_t> sorted;
+  sorted.reserve(frontier.points_.size());
+  for (std::size_t i = 0; i < frontier.points_.size(); ++i) {
+    if (!is_candidate(frontier.points_[i])) continue;
+    PJ_CHECK(check(frontier.points_[i], i));
+    sorted.push_back(i);
+  }
+  if (sorted.empty()) return Error::invalid_argument("frontier: no point has an energy");
+  std::sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) {
+    const Point& p = frontier.points_[a];
+    const Point& q = frontier.points_[b];
+    return std::tuple(p.time, p.energy.joules, a) < std::tuple(q.time, q.energy.joules, b);
+  });
+  frontier.candidates_ = sorted.size();
+  frontier.indices_ = keep_undominated(frontier.points_, sorted);
+  return frontier;
+}
+
+namespace {
+
+/// A rule made ready for one set of points: what to minimise (then what breaks ties), and what must
+/// not exceed a limit.
+struct Judgement {
+  double cost = 0;
+  double tie = 0;
+  double constrained = 0;
+};
+struct Judge {
+  const Frontier& frontier;
+  std::string quantity = {};  ///< of the limit; empty when the rule has none
+  double limit = std::numeric_limits<double>::infinity();
+  std::string words = {};
+  std::vector<Judgement> judgements = {};  ///< one a point
+
+  template <typename F>
+  void each(F&& judge) {
+    judgements.reserve(frontier.points().size());
+    for (const Point& point : frontier.points()) {
+      judgements.push_back(is_candidate(point)
+                               ? judge(point, point.time.value(), point.energy.joules.value())
+                               : Judgement{});
+    }
+  }
+  const Point& fastest() const { return frontier.points()[frontier.fastest()]; }
+
+  Outcome operator()(const Deadline& rule) {
+    quantity = "time";
+    limit = rule.at_most.value();
+    each([](const Point&, double t, double e) { return Judgement{e, t, t}; });
+    return {};
+  }
+  Outcome operator()(const EnergyBudget& rule) {
+    quantity = "energy";
+    limit = rule.at_most.value();
+    each([](const Point&, double t, double e) { return Judgement{t, e, e}; });
+    return {};
+  }
+  Outcome operator()(const PowerBudget& rule) {
+    quantity = "power";
+    limit = rule.at_most.value();
+    each([](const Point& point, double t, double e) {
+      return Judgement{t, e, mean_power(point).value()};
+    });
+    return {};
+  }
+  Outcome operator()(const EtaCost& rule) {
+    EtaCost filled = rule;
+    if (!(rule.eta >= 0 && rule.eta <= 1))
+      return Error::invalid_argument(fmt::format("eta: not between 0 and 1: {}", rule.eta));
+    if (!filled.max_power) filled.max_power = highest_power();
+    words = text_of(filled);
+    if (!rule.max_power) words += " (the highest mean power of the points)";
+    const double pmax = filled.max_power->value();
+    each([&](const Point&, double t, double e) {
+      return Judgement{rule.eta * e + (1 - rule.eta) * pmax * t, t, 0};
+    });
+    return {};
+  }
+  Outcome operator()(const MaxSlowdown& rule) {
+    if (!(rule.factor >= 1))
+      return Error::invalid_argument(fmt::format("slowdown: not at least 1: {}", rule.factor));
+    quantity = "time";
+    if (!rule.setting.empty()) return by_setting(rule);
+    limit = rule.factor * fastest().time.value();
+    each([](const Point&, double t, double e) { return Judgement{e, t, t}; });
+    return {};
+  }
+  Outcome operator()(const EnergyDelay& rule) {
+    each([&](const Point&, double t, double e) {
+      return Judgement{e * std::pow(t, rule.exponent), t, 0};
+    });
+    return {};
+  }
+  Outcome operator()(const Knee&) {
+    const Point* least = &fastest();
+    for (const std::size_t i : frontier.indices()) {
+      const Point& point = frontier.points()[i];
+      if (point.energy.joules < least->energy.joules) least = &point;
+    }
+    const double t0 = fastest().time.value();
+    const double e0 = least->energy.joules.value();
+    const double t_range = least->time.value() - t0;
+    const double e_range = fastest().energy.joules.value() - e0;
+    each([&](const Point&, double t, double e) {
+      // With no range on an axis the fastest point is also the one of least energy.
+      if (t_range <= 0 || e_range <= 0) return Judgement{t, e, 0};
+      return Judgement{(t - t0) / t_range + (e - e0) / e_range, t, 0};
+    });
+    return {};
+  }
+
+ private:
+  Watts highest_power() const {
+    Watts highest(0);
+    for (const Point& point : frontier.points()) {
+      if (is_candidate(point)) highest = std::max(highest, mean_power(point));
+    }
+    return highest;
+  }
+
+  Outcome by_setting(const MaxSlowdown& rule) {
+    std::vector<double> values;
+    const Point* reference = nullptr;
+    double highest = -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < frontier.points().size(); ++i) {
+      const Point& point = frontier.points()[i];
+      if (!is_candidate(point)) continue;
+      const auto value = numeric_setting(point.config, rule.setting);
+      if (!value) {
+        return Error::invalid_argument(
+            fmt::format("{}: setting '{}' is not a number", name_of_point(point, i), rule.setting));
+      }
+      values.push_back(*value);
+      if (*value > highest || (*value == highest && point.time < reference->time)) {
+        highest = *value;
+        reference = &point;
+      }
+    }
+    limit = rule.factor * reference->time.value();
+    std::size_t next = 0;
+    each([&](const Point&, double t, double) { return Judgement{values[next++], t, t}; });
+    return {};
+  }
+};
+
+Miss nearest_miss(const Frontier& frontier, const Judge& judge) {
+  Miss miss;
+  miss.quantity = judge.quantity;
+  miss.limit = judge.limit;
+  miss.reached = std::numeric_limits<double>::infinity();
+  double cost = 0;
+  for (std::size_t i = 0; i < frontier.points().size(); ++i) {
+    if (!is_candidate(frontier.points()[i])) continue;
+    const Judgement& here = judge.judgements[i];
+    if (std::tuple(here.constrained, here.cost) < std::tuple(miss.reached, cost)) {
+      miss.nearest = i;
+      miss.reached = here.constrained;
+      cost = here.cost;
+    }
+  }
+  miss.over = miss.reached / miss.limit - 1;
+  return miss;
+}
+
+}  // namespace
+
+Result<Choice> Frontier::choose(const Rule& rule) const {
+  Judge judge{*this};
+  judge.words = text_of(rule);
+  PJ_CHECK(std::visit(judge, rule));
+  Choice choice;
+  choice.baseline = fastest();
+  choice.rule = judge.words;
+  choice.candidates = candidates_;
+  const Judgement* best = nullptr;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const Judgement& here = judge.judgements[i];
+    if (!is_candidate(points_[i]) || here.constrained > judge.limit) continue;
+    ++choice.feasible;
+    if (best == nullptr || std::tuple(here.cost, here.tie) < std::tuple(best->cost, best->tie)) {
+      best = &here;
+      choice.chosen = i;
+    }
+  }
+  if (choice.feasible == 0) {
+    choice.miss = nearest_miss(*this, judge);
+    choice.chosen = choice.miss->nearest;
+  }
+  const Point& chosen = points_[choice.chosen];
+  const Point& baseline = points_[choice.baseline];
+  const double before = baseline.energy.joules.value();
+  choice.energy_saved = before > 0 ? 1 - chosen.energy.joules.value() / before : 0;
+  choice.slowdown = chosen.time / baseline.time;
+  return choice;
+}
+
+}  // namespace perjoule
