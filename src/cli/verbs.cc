@@ -7,6 +7,8 @@ std::vector<Verb> all_verbs() {
   const auto add_all = [&verbs](std::vector<Verb> more) {
     for (Verb& verb : more) verbs.push_back(std::move(verb));
   };
+  verbs.push_back(run_verb());
+  verbs.push_back(devices_verb());
   (void)add_all;
   return verbs;
 }

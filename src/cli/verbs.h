@@ -5,7 +5,9 @@
 
 namespace perjoule::cli {
 
+Verb devices_verb();
 Verb frontier_verb();
+Verb run_verb();
 std::vector<Verb> runs_verbs();
 std::vector<Verb> twin_verbs();
 

@@ -246,7 +246,7 @@ Measurement Window::close(SyncVerdict verdict) {
     SourceClosing source(begun.channel->source(), begun.at, gap ? closing : at_end, duration);
     measurement.sources.push_back(source.close(begun.tick_gap, gap));
   }
-  measurement.name = std::move(name_);
+  measurement.name = name_;
   measurement.begin_unix_ns = begin_unix_ns_;
   measurement.duration = end - begin_;
   measurement.sync = verdict;

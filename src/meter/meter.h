@@ -47,6 +47,8 @@ class Window {
   Measurement end();
   /// Closes it knowing that the work is over because its process has ended.
   Measurement end_after_exit();
+  /// The state so far; the window stays open. For live displays and budgets.
+  Measurement so_far() { return close(SyncVerdict::kNotRequested); }
 
  private:
   friend class Meter;

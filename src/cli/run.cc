@@ -1,0 +1,179 @@
+// perjoule run: measure a program, a running process, or a span of time.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/energy_json.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/run_report.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "device/discovery.h"
+#include "meter/command_run.h"
+
+namespace perjoule::cli {
+namespace {
+
+/// What the shell's own wrappers (env, timeout) answer for their own failures.
+constexpr int kOurFailure = 125;
+constexpr int kBudgetReached = 124;
+constexpr std::size_t kTimelineBytes = 12U << 20U;
+
+Result<CommandOptions> read_options(const Arguments& arguments) {
+  CommandOptions options;
+  options.spawn.arguments = arguments.command();
+  PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
+  options.every = *every;
+  if (options.every.value() < 1e-4 || options.every.value() > 3600) {
+    return Error::invalid_argument("--every " + arguments.value("every") +
+                                   ": outside 0.1 ms to 1 h");
+  }
+  PJ_TRY(options.duration, arguments.read<Seconds>("for", parse_seconds));
+  PJ_TRY(options.budget, arguments.read<Joules>("budget", parse_joules));
+  if (arguments.has("pid")) {
+    const auto pid = parse_integer(arguments.value("pid"));
+    if (!pid || *pid <= 0)
+      return Error::invalid_argument("--pid " + arguments.value("pid") + ": not a process number");
+    options.pid = *pid;
+  }
+  if (options.pid && !options.spawn.arguments.empty()) {
+    return Error::invalid_argument("--pid and a command cannot go together");
+  }
+  for (const std::string& group : arguments.values("sources")) {
+    for (const std::string_view id : split(group, ',')) options.sources.emplace_back(trim(id));
+  }
+  options.count_units = arguments.has("unit");
+  if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
+  if (arguments.has("epochs")) {
+    options.total_units = parse_number(arguments.value("epochs"));
+    if (!options.total_units || *options.total_units <= 0) {
+      return Error::invalid_argument("--epochs " + arguments.value("epochs") +
+                                     ": not a count above 0");
+    }
+  }
+  return options;
+}
+
+/// One line on the terminal's last row, rewritten in place.
+void show_live(const RunProgress& progress, const std::string& unit) {
+  std::string line = fmt::format("{}  {}  {}", to_text(progress.elapsed, 3),
+                                 to_text(progress.power, 3), to_text(progress.energy.joules, 4));
+  if (progress.units > 0) line += fmt::format("  {:.6g} {}", progress.units, unit);
+  if (progress.whole) {
+    line += fmt::format("  whole: {} +- {}, {}", to_text(progress.whole->energy, 3),
+                        to_text(progress.whole->energy_half_width, 2),
+                        to_text(progress.whole->time, 3));
+  }
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fflush(stderr);
+}
+
+void say_prediction(const RunProgress& progress, const std::string& unit, double total) {
+  complain(fmt::format(
+      "after {:.6g} {}: {:.6g} will take {} +- {} and {} +- {}", progress.units, unit, total,
+      to_text(progress.whole->energy, 3), to_text(progress.whole->energy_half_width, 2),
+      to_text(progress.whole->time, 3), to_text(progress.whole->time_half_width, 2)));
+}
+
+/// Idle power before the run: the same sources for a while with nothing of ours running.
+Result<Measurement> measure_baseline(const Inventory& machine, const Clock& clock,
+                                     Seconds duration) {
+  Meter meter(machine.sources(), clock, 1U << 20U);
+  CommandOptions options;
+  options.duration = duration;
+  PJ_TRY(CommandResult result, run_command(meter, options));
+  return std::move(result.measurement);
+}
+
+Result<int> run(const Arguments& arguments) {
+  PJ_TRY(CommandOptions options, read_options(arguments));
+  const RealClock clock;
+  const Inventory machine = discover(Roots::from_environment(), clock);
+  if (machine.sources().empty()) {
+    return Error::unavailable("nothing here can be measured or estimated",
+                              "perjoule doctor says why");
+  }
+  RunReport report;
+  report.unit = arguments.value("unit");
+  report.project = arguments.value("project");
+  report.tag = arguments.value("tag");
+  report.command = arguments.command();
+  report.every = options.every;
+  if (arguments.has("baseline")) {
+    PJ_TRY(const auto span, arguments.read<Seconds>("baseline", parse_seconds));
+    complain("measuring idle power for " + to_text(*span, 3));
+    PJ_TRY(report.baseline, measure_baseline(machine, clock, *span));
+  }
+  Meter meter(machine.sources(), clock, kTimelineBytes);
+  bool predicted = false;
+  const bool live = error_is_terminal() && !arguments.has("quiet");
+  if (live || options.total_units) {
+    options.progress = [&](const RunProgress& progress) {
+      if (live) show_live(progress, report.unit);
+      if (!live && progress.whole && !predicted) {
+        say_prediction(progress, report.unit, *options.total_units);
+        predicted = true;
+      }
+    };
+  }
+  PJ_TRY(report.result, run_command(meter, options));
+  if (live) std::fprintf(stderr, "\r\033[K");
+  PJ_CHECK(deliver(report, arguments));
+  if (report.result.budget_reached) return kBudgetReached;
+  return report.result.end.status;
+}
+
+}  // namespace
+
+Verb run_verb() {
+  Verb verb;
+  verb.name = "run";
+  verb.summary = "measure a program, a running process or a span of time";
+  verb.description =
+      "Runs the command and says what it took, by source, with uncertainty, status and grade. The "
+      "exit status is "
+      "the command's own (128 + signal), 125 when measuring failed, 124 when the budget was "
+      "reached.";
+  verb.options = {
+      {"every", "TIME", "sampling period; a source is never read faster than it ticks", "100ms"},
+      {"sources", "ID,...", "only these sources (perjoule devices lists them)", "", true},
+      {"pid", "PID", "watch a running process instead of starting one"},
+      {"for", "TIME", "stop after this long"},
+      {"baseline", "TIME",
+       "measure idle power this long first and tell static from dynamic energy"},
+      {"unit", "NAME",
+       "count units of work: lines the command writes to the descriptor PERJOULE_UNIT_FD"},
+      {"unit-pattern", "REGEX",
+       "count units in the output instead: a match each, or its group is the count so far"},
+      {"epochs", "N", "units in the whole job: predict its time and energy after the first"},
+      {"budget", "ENERGY", "end the command when the total reaches this"},
+      {"csv", "FILE", "write the course of power of every source"},
+      {"project", "NAME", "kept with the run"},
+      {"tag", "WORD", "kept with the run, e.g. search or final"},
+      {"no-store", "", "do not keep the run"},
+      {"quiet", "", "no live line"},
+  };
+  verb.takes_command = true;
+  verb.examples = {
+      "perjoule run -- python3 train.py", "perjoule run --unit step --baseline 5s -- ./train",
+      "perjoule run --unit-pattern 'epoch (\\d+)' --unit epoch --epochs 90 -- python3 train.py",
+      "perjoule run --pid 4711 --for 60s --json"};
+  verb.run = [](const Arguments& arguments) -> Result<int> {
+    Result<int> status = run(arguments);
+    if (status) return status;
+    // Wrong words are a usage error; anything else is our failure, told from the command's own
+    // statuses.
+    complain("run: " + status.error().text());
+    if (status.error().code == ErrorCode::kInvalidArgument) return kUsage;
+    if (status.error().message.rfind("cannot run", 0) == 0) {
+      return status.error().code == ErrorCode::kNotFound ? 127 : 126;
+    }
+    return kOurFailure;
+  };
+  return verb;
+}
+
+}  // namespace perjoule::cli

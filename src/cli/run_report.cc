@@ -1,0 +1,206 @@
+#include "cli/run_report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/csv.h"
+#include "base/energy_json.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/table.h"
+#include "meter/attribution.h"
+#include "meter/measurement_json.h"
+
+namespace perjoule::cli {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+}
+
+/// Idle energy over the run's time, with the baseline's uncertainty.
+std::optional<Energy> static_energy(const RunReport& report) {
+  if (!report.baseline || report.baseline->duration.value() <= 0) return std::nullopt;
+  Energy idle =
+      report.baseline->total() * (report.result.measurement.duration / report.baseline->duration);
+  return idle;
+}
+
+/// The CPU's energy between the command and everyone else, by CPU time.
+std::vector<Attributed> cpu_shares(const RunReport& report) {
+  const CommandResult& result = report.result;
+  if (!result.cpu_of_program || !result.cpu_of_machine) return {};
+  std::optional<Energy> cpu;
+  for (const SourceMeasurement& source : result.measurement.sources) {
+    if (!source.info.overlaps.empty() || source.info.device.rfind("cpu:", 0) != 0) continue;
+    cpu = cpu ? *cpu + source.energy : source.energy;
+  }
+  if (!cpu || cpu->status == Status::kMissing) return {};
+  std::optional<Joules> idle;
+  if (report.baseline) {
+    Joules power_time;
+    for (const SourceMeasurement& source : report.baseline->sources) {
+      if (source.info.overlaps.empty() && source.info.device.rfind("cpu:", 0) == 0)
+        power_time += source.energy.joules;
+    }
+    idle = power_time * (result.measurement.duration / report.baseline->duration);
+  }
+  const double mine = result.cpu_of_program->value();
+  // The two clocks tick apart: the machine's total may be a tick short of the program's own.
+  const double others = std::max(0.0, result.cpu_of_machine->value() - mine);
+  const double ticks = result.cpu_of_machine->value() * static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return attribute(*cpu, idle, {{"this command", mine}, {"everything else", others}}, ticks);
+}
+
+Json unit_document(const RunReport& report) {
+  const CommandResult& result = report.result;
+  const Energy total = result.measurement.total();
+  Json unit = Json::object();
+  unit["name"] = report.unit.empty() ? "unit" : report.unit;
+  unit["count"] = result.units;
+  unit["bad_lines"] = static_cast<std::int64_t>(result.bad_unit_lines);
+  if (result.units > 0) {
+    unit["energy"] = to_json(total / result.units);
+    unit["time_s"] = result.measurement.duration.value() / result.units;
+    unit["units_per_joule"] = result.units / total.joules.value();
+    if (!result.unit_costs.empty()) {
+      std::vector<double> joules;
+      for (const UnitCost& cost : result.unit_costs) joules.push_back(cost.energy.value());
+      const auto middle = joules.begin() + static_cast<std::ptrdiff_t>(joules.size() / 2);
+      std::nth_element(joules.begin(), middle, joules.end());
+      unit["median_j"] = *middle;
+    }
+  }
+  return unit;
+}
+
+bool counts_units(const RunReport& report) {
+  return !report.unit.empty() || report.result.units > 0;
+}
+
+std::string bound_or_uncertainty(const Energy& energy) {
+  if (energy.status == Status::kMissing) return "unknown";
+  if (energy.status == Status::kEstimated && std::isfinite(energy.upper.value())) {
+    return fmt::format("{} ({} to {})", to_text(energy.joules, 3), to_text(energy.lower, 2),
+                       to_text(energy.upper, 2));
+  }
+  return with_uncertainty(energy.joules, energy.expanded_uncertainty());
+}
+
+void print_notes(const Measurement& measurement) {
+  for (const SourceMeasurement& source : measurement.sources) {
+    for (const std::string& note : source.notes)
+      print("note: " + source.info.id + " " + note + "\n");
+  }
+  for (const std::string& note : measurement.notes) print("note: " + note + "\n");
+}
+
+void print_table(const RunReport& report) {
+  const Measurement& measurement = report.result.measurement;
+  Table table({{"SOURCE"},
+               {"ENERGY", Table::Align::kRight},
+               {"POWER", Table::Align::kRight},
+               {"STATUS"},
+               {"GRADE"},
+               {"BOUNDARY"}});
+  const auto row = [&](const std::string& name, const Energy& energy) {
+    const Watts power =
+        measurement.duration.value() > 0 ? energy.joules / measurement.duration : Watts(0);
+    table.add({name, bound_or_uncertainty(energy),
+               energy.status == Status::kMissing ? "" : to_text(power, 3),
+               std::string(name_of(energy.status)), std::string(name_of(energy.grade())),
+               std::string(name_of(energy.boundary))});
+  };
+  std::size_t summed = 0;
+  for (const SourceMeasurement& source : measurement.sources) {
+    if (source.info.kind == SourceKind::kPowerGauge && !source.info.overlaps.empty())
+      continue;  // shown by its counter
+    summed += source.info.overlaps.empty();
+    row((source.info.overlaps.empty() ? "" : "  within: ") + source.info.id, source.energy);
+  }
+  if (summed != 1) row("total", measurement.total());
+  if (const auto idle = static_energy(report)) {
+    row("static (idle)", *idle);
+    row("dynamic", measurement.total() - *idle);
+  }
+  print(table.text());
+  print(fmt::format("\ntime {}", to_text(measurement.duration, 4)));
+  if (counts_units(report) && report.result.units > 0) {
+    const std::string unit = report.unit.empty() ? "unit" : report.unit;
+    const Energy each = measurement.total() / report.result.units;
+    print(fmt::format(", {:.6g} {}: {} and {} a {}", report.result.units, unit,
+                      bound_or_uncertainty(each),
+                      to_text(measurement.duration / report.result.units, 4), unit));
+  } else if (counts_units(report)) {
+    print(", no unit was reported");
+  }
+  print("\n");
+  for (const Attributed& part : cpu_shares(report)) {
+    print(fmt::format("CPU: {} {} ({}, by CPU time)\n", part.owner, to_text(part.energy.joules, 3),
+                      percent(part.share)));
+  }
+  if (report.result.missed_ticks > 0)
+    print(fmt::format("note: {} sampling ticks were missed\n", report.result.missed_ticks));
+  if (report.result.budget_reached)
+    print("note: the energy budget was reached; the command was ended\n");
+  print_notes(measurement);
+}
+
+Outcome write_courses(const RunReport& report, const std::string& path) {
+  std::string text = "source,time_s,power_w\n";
+  if (report.result.courses.empty()) return {};
+  Instant first = report.result.courses.front().timeline->size() > 0
+                      ? report.result.courses.front().timeline->time(0)
+                      : Instant{};
+  for (const Course& course : report.result.courses) {
+    const Timeline& timeline = *course.timeline;
+    for (std::size_t i = 0; i + 1 < timeline.size(); ++i) {
+      const double middle =
+          0.5 * ((timeline.time(i) - first) + (timeline.time(i + 1) - first)).value();
+      text += fmt::format("{},{:.6f},{:.6g}\n", csv_field(course.info.id), middle,
+                          timeline.power(i).value());
+    }
+  }
+  return write_file_atomically(path, text);
+}
+
+}  // namespace
+
+Json run_document(const RunReport& report) {
+  const CommandResult& result = report.result;
+  Json json = to_json(result.measurement);
+  json["schema"] = "perjoule.run.v1";
+  json["host"] = host_name();
+  json["command"] = Json::array();
+  for (const std::string& word : report.command) json["command"].push_back(word);
+  json["project"] = report.project;
+  json["tag"] = report.tag;
+  json["exit_status"] = result.end.status;
+  json["budget_reached"] = result.budget_reached;
+  json["sampling"]["every_s"] = report.every.value();
+  json["sampling"]["missed_ticks"] = result.missed_ticks;
+  if (counts_units(report)) json["unit"] = unit_document(report);
+  if (const auto idle = static_energy(report)) {
+    json["static"] = to_json(*idle);
+    json["dynamic"] = to_json(result.measurement.total() - *idle);
+    json["baseline"] = to_json(*report.baseline);
+  }
+  if (const auto shares = cpu_shares(report); !shares.empty()) json["cpu_shares"] = to_json(shares);
+  return json;
+}
+
+Outcome deliver(const RunReport& report, const Arguments& arguments) {
+  if (arguments.has("csv")) PJ_CHECK(write_courses(report, arguments.value("csv")));
+  if (arguments.json()) {
+    print(run_document(report).dump(2) + "\n");
+  } else {
+    print_table(report);
+  }
+  return {};
+}
+
+}  // namespace perjoule::cli

@@ -1,0 +1,30 @@
+// What `run` found, as a table, a JSON document, a CSV of courses and an entry of the store.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/verb.h"
+#include "meter/command_run.h"
+
+namespace perjoule::cli {
+
+struct RunReport {
+  CommandResult result;
+  std::vector<std::string> command;
+  std::string unit;
+  std::string project;
+  std::string tag;
+  Seconds every;
+  std::optional<Measurement> baseline;
+};
+
+/// The document perjoule.run.v1 (docs/formats.md).
+Json run_document(const RunReport& report);
+
+/// Prints table or JSON, writes the CSV asked for, keeps the run in the store.
+Outcome deliver(const RunReport& report, const Arguments& arguments);
+
+}  // namespace perjoule::cli

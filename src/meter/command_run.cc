@@ -1,0 +1,309 @@
+#include "meter/command_run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "device/cpu_facts.h"
+#include "device/process_times.h"
+#include "meter/sampler.h"
+#include "meter/signals.h"
+
+namespace perjoule {
+namespace {
+
+Joules total_at(const Timeline& timeline, Instant when) {
+  const std::size_t n = timeline.size();
+  if (n == 0) return Joules(0);
+  std::size_t low = 0;
+  std::size_t high = n;
+  while (low < high) {  // first sample after `when`
+    const std::size_t middle = (low + high) / 2;
+    if (timeline.time(middle) <= when) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const auto micro = [&](std::size_t i) {
+    return static_cast<double>(timeline.total_micro(i)) * 1e-6;
+  };
+  if (low == 0) return Joules(micro(0));
+  if (low == n) return Joules(micro(n - 1));
+  const double span = (timeline.time(low) - timeline.time(low - 1)).value();
+  const double share = span > 0 ? (when - timeline.time(low - 1)).value() / span : 1;
+  return Joules(micro(low - 1) + (micro(low) - micro(low - 1)) * share);
+}
+
+/// Everything one call of run_command holds open.
+class CommandLoop {
+ public:
+  CommandLoop(Meter& meter, const CommandOptions& options, UnitCounter units)
+      : meter_(meter), options_(options), clock_(meter.clock()), units_(std::move(units)) {}
+
+  Result<CommandResult> run() {
+    PJ_TRY(SignalWatch signals, SignalWatch::start());
+    signals_ = &signals;
+    PJ_TRY(std::unique_ptr<Sampler> sampler, Sampler::start(meter_, options_.every));
+    WindowOptions window_options;
+    window_options.sources = options_.sources;
+    // The first read of a channel starts its timeline at the window's edge.
+    PJ_TRY(Window window, meter_.begin("run", window_options));
+    window_ = &window;
+    for (const auto& channel : meter_.channels()) channel->sample();
+    begin_ = clock_.now();
+    const auto machine_before = machine_cpu();
+    PJ_CHECK(start());
+    const Seconds tree_before = options_.pid ? tree_cpu(*options_.pid) : Seconds(0);
+
+    loop();
+
+    Instant ended = clock_.now();
+    CommandResult result;
+    result.measurement = child_ ? window.end_after_exit() : window.end();
+    for (const auto& channel : meter_.channels()) channel->sample();
+    sampler->stop();
+    drain();
+    PJ_CHECK(collect(result, ended));
+    result.missed_ticks = sampler->missed_ticks();
+    if (const auto machine_after = machine_cpu(); machine_before && machine_after) {
+      result.cpu_of_machine = *machine_after - *machine_before;
+    }
+    if (options_.pid) result.cpu_of_program = last_tree_cpu_ - tree_before;
+    return result;
+  }
+
+ private:
+  Outcome start() {
+    if (options_.spawn.arguments.empty()) {
+      if (!options_.pid) return {};
+      watched_pid_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, *options_.pid, 0)));
+      if (!watched_pid_.valid())
+        return Error::from_errno(errno, fmt::format("watching process {}", *options_.pid));
+      return {};
+    }
+    SpawnOptions spawn = options_.spawn;
+    int ends[2] = {-1, -1};
+    if (options_.count_units) {
+      if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return Error::from_errno(errno, "making the unit pipe");
+      unit_pipe_ = FileDescriptor(ends[0]);
+      spawn.keep_open.push_back(ends[1]);
+      spawn.variables.emplace_back("PERJOULE_UNIT_FD", std::to_string(ends[1]));
+    }
+    spawn.capture_output = options_.unit_pattern.has_value();
+    auto child = ChildProcess::start(spawn);
+    if (ends[1] >= 0) ::close(ends[1]);
+    if (!child) return fail(child);
+    child_ = std::move(*child);
+    return {};
+  }
+
+  void loop() {
+    Instant next_progress = begin_ + options_.progress_every;
+    for (;;) {
+      enum { kEnd, kSignal, kUnits, kOutput, kErrorOutput, kCount };
+      std::array<pollfd, kCount> watched{};
+      watched[kEnd] = {child_ ? child_->pidfd() : watched_pid_.get(), POLLIN, 0};
+      watched[kSignal] = {signals_->fd(), POLLIN, 0};
+      watched[kUnits] = {unit_pipe_.get(), POLLIN, 0};
+      watched[kOutput] = {child_ ? child_->output() : -1, POLLIN, 0};
+      watched[kErrorOutput] = {child_ ? child_->error_output() : -1, POLLIN, 0};
+      if (output_closed_[0]) watched[kOutput].fd = -1;
+      if (output_closed_[1]) watched[kErrorOutput].fd = -1;
+      ::poll(watched.data(), watched.size(), milliseconds_until(next_progress));
+
+      if (watched[kUnits].revents != 0) take_units();
+      if (watched[kOutput].revents != 0) pass_on(0);
+      if (watched[kErrorOutput].revents != 0) pass_on(1);
+      if (watched[kSignal].revents != 0) handle_signals();
+      const Instant now = clock_.now();
+      if (now >= next_progress) {
+        report(now);
+        next_progress = now + options_.progress_every;
+      }
+      if (options_.duration && now - begin_ >= *options_.duration) stop(SIGTERM);
+      if (watched[kEnd].revents != 0) return;
+      if (stopped_ && !child_) return;
+    }
+  }
+
+  int milliseconds_until(Instant next) const {
+    Instant until = next;
+    if (options_.duration) until = std::min(until, begin_ + *options_.duration);
+    const double ms = (until - clock_.now()).value() * 1e3;
+    return static_cast<int>(std::clamp(ms + 1, 0.0, 60'000.0));
+  }
+
+  void report(Instant now) {
+    if (options_.pid) last_tree_cpu_ = tree_cpu(*options_.pid);
+    if (!options_.progress && !options_.budget) return;
+    const Energy energy = window_->so_far().total();
+    if (options_.budget && energy.joules >= *options_.budget && !budget_reached_) {
+      budget_reached_ = true;
+      stop(SIGTERM);
+    }
+    if (!options_.progress) return;
+    RunProgress progress;
+    progress.elapsed = now - begin_;
+    progress.energy = energy;
+    progress.power =
+        (energy.joules - last_reported_) / std::max(now - last_report_at(), Seconds(1e-9));
+    progress.units = units_.count();
+    if (options_.total_units && units_.count() > 0) {
+      // Equal shares: the course of single units is known only after the run.
+      const UnitCost mean{progress.elapsed / units_.count(), energy.joules / units_.count()};
+      const auto done = static_cast<std::size_t>(std::min(units_.count(), 1e4));
+      progress.whole = predict_total(
+          std::vector<UnitCost>(std::max<std::size_t>(done, 1), mean), *options_.total_units,
+          energy.expanded_uncertainty() / std::max(energy.joules, Joules(1e-9)));
+    }
+    last_reported_ = energy.joules;
+    last_reported_at_ = now;
+    options_.progress(progress);
+  }
+  Instant last_report_at() const { return last_reported_at_.ns != 0 ? last_reported_at_ : begin_; }
+
+  void handle_signals() {
+    while (const auto arrived = signals_->next()) {
+      if (child_) {
+        if (!arrived->from_terminal) child_->send_signal(arrived->signal);
+      } else if (arrived->signal != SIGUSR1 && arrived->signal != SIGUSR2) {
+        stopped_ = true;
+      }
+    }
+  }
+
+  /// Asks the program to end, and makes it end after two seconds.
+  void stop(int signal) {
+    if (!stopped_) {
+      stopped_ = true;
+      stop_began_ = clock_.now();
+      if (child_) child_->send_signal(signal);
+    } else if (child_ && clock_.now() - stop_began_ > Seconds(2)) {
+      child_->send_signal(SIGKILL);
+    }
+  }
+
+  void take_units() {
+    char buffer[4096];
+    for (;;) {
+      const ssize_t count = ::read(unit_pipe_.get(), buffer, sizeof(buffer));
+      if (count > 0) {
+        units_.take_report({buffer, static_cast<std::size_t>(count)}, clock_.now());
+        continue;
+      }
+      if (count == 0) unit_pipe_.reset();
+      return;
+    }
+  }
+
+  void pass_on(std::size_t which) {
+    char buffer[16384];
+    const ssize_t count =
+        ::read(which == 0 ? child_->output() : child_->error_output(), buffer, sizeof(buffer));
+    if (count <= 0) {
+      output_closed_[which] = true;
+      return;
+    }
+    const auto size = static_cast<std::size_t>(count);
+    (void)!::write(which == 0 ? STDOUT_FILENO : STDERR_FILENO, buffer, size);
+    units_.take_output({buffer, size}, clock_.now());
+  }
+
+  /// What the program wrote just before its end.
+  void drain() {
+    if (unit_pipe_.valid()) take_units();
+    if (!child_) return;
+    for (const std::size_t which : {0U, 1U}) {
+      const int fd = which == 0 ? child_->output() : child_->error_output();
+      if (fd < 0) continue;
+      ::fcntl(fd, F_SETFL,
+              ::fcntl(fd, F_GETFL) | O_NONBLOCK);  // a grandchild may hold it open for ever
+      while (!output_closed_[which]) pass_on(which);
+    }
+  }
+
+  Outcome collect(CommandResult& result, Instant ended) {
+    if (child_) {
+      PJ_TRY(result.end, child_->wait());
+      result.cpu_of_program = result.end.user_time + result.end.system_time;
+    }
+    result.budget_reached = budget_reached_;
+    result.stopped = stopped_;
+    result.units = units_.count();
+    result.bad_unit_lines = units_.bad_lines();
+    for (const auto& channel : meter_.channels()) {
+      if (auto timeline = channel->timeline())
+        result.courses.push_back({channel->info(), std::move(timeline)});
+    }
+    Instant from = begin_;
+    double count = 0;
+    for (const UnitMark& mark : units_.marks()) {
+      const double units = mark.count - count;
+      if (units <= 0) continue;
+      const Instant to = std::min(mark.at, ended);
+      result.unit_costs.push_back(
+          {(to - from) / units, energy_between(result.courses, from, to) / units});
+      from = to;
+      count = mark.count;
+    }
+    return {};
+  }
+
+  std::optional<Seconds> machine_cpu() const {
+    const auto text = read_file(options_.procfs + "/stat");
+    if (!text) return std::nullopt;
+    const auto times = parse_cpu_times(*text);
+    return times ? std::optional<Seconds>(times->busy) : std::nullopt;
+  }
+  Seconds tree_cpu(std::int64_t pid) const {
+    return tree_cpu_time(list_process_times(options_.procfs), pid);
+  }
+
+  Meter& meter_;
+  const CommandOptions& options_;
+  const Clock& clock_;
+  UnitCounter units_;
+  SignalWatch* signals_ = nullptr;
+  Window* window_ = nullptr;
+  std::optional<ChildProcess> child_;
+  FileDescriptor watched_pid_;
+  FileDescriptor unit_pipe_;
+  std::array<bool, 2> output_closed_{};
+  Instant begin_;
+  Instant stop_began_;
+  Instant last_reported_at_;
+  Joules last_reported_;
+  Seconds last_tree_cpu_;
+  bool budget_reached_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Joules energy_between(const std::vector<Course>& courses, Instant from, Instant to) {
+  Joules sum;
+  for (const Course& course : courses) {
+    if (!course.info.overlaps.empty()) continue;
+    sum += total_at(*course.timeline, to) - total_at(*course.timeline, from);
+  }
+  return sum;
+}
+
+Result<CommandResult> run_command(Meter& meter, const CommandOptions& options) {
+  UnitCounter units;
+  if (options.unit_pattern) {
+    PJ_TRY(units, UnitCounter::matching(*options.unit_pattern));
+  }
+  return CommandLoop(meter, options, std::move(units)).run();
+}
+
+}  // namespace perjoule

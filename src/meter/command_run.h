@@ -1,0 +1,73 @@
+// The main job: run a program, or watch one that runs, and say what it took.
+//
+// One loop waits for the program's end, for signals (passed on), for its output and unit reports,
+// and for the time to show progress or check the budget; the sampler runs beside it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "meter/attribution.h"
+#include "meter/measurement.h"
+#include "meter/meter.h"
+#include "meter/work_units.h"
+
+namespace perjoule {
+
+/// What is known while the program still runs.
+struct RunProgress {
+  Seconds elapsed;
+  Energy energy;
+  Watts power;  ///< mean since the last report
+  double units = 0;
+  std::optional<Prediction> whole;
+};
+
+struct CommandOptions {
+  SpawnOptions spawn;  ///< empty arguments: watch `pid`, or just the time
+  std::optional<std::int64_t> pid;
+  std::optional<Seconds> duration;   ///< stop after this long; ends a program we started
+  Seconds every{0.1};                ///< sampling period
+  std::vector<std::string> sources;  ///< ids; empty for all
+  std::optional<Joules> budget;      ///< end the program when the total reaches it
+  bool count_units = false;
+  std::optional<std::string> unit_pattern;
+  std::optional<double> total_units;  ///< for a prediction of the whole
+  std::string procfs = "/proc";
+  Seconds progress_every{0.5};
+  std::function<void(const RunProgress&)> progress;
+};
+
+/// The course of one source, for plots and files.
+struct Course {
+  SourceInfo info;
+  std::unique_ptr<Timeline> timeline;
+};
+
+struct CommandResult {
+  Measurement measurement;
+  ExitState end;
+  bool budget_reached = false;
+  bool stopped = false;  ///< by a signal to us, or because `duration` was over
+  double units = 0;
+  std::size_t bad_unit_lines = 0;
+  std::vector<UnitCost> unit_costs;  ///< of each report, as far as marks were kept
+  std::vector<Course> courses;
+  std::optional<Seconds> cpu_of_program;  ///< CPU time of the program and all below it
+  std::optional<Seconds> cpu_of_machine;  ///< busy CPU time of the whole machine meanwhile
+  std::uint64_t missed_ticks = 0;
+};
+
+/// Runs or watches to the end. An error means that the measurement itself failed: the program could
+/// not be started, the sampler not run. The program's own failure is in `end`.
+Result<CommandResult> run_command(Meter& meter, const CommandOptions& options);
+
+/// Energy of the courses that overlap no other between two instants, linear within a sample.
+Joules energy_between(const std::vector<Course>& courses, Instant from, Instant to);
+
+}  // namespace perjoule

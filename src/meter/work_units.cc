@@ -1,0 +1,142 @@
+#include "meter/work_units.h"
+
+#include <cmath>
+#include <regex>
+
+#include "base/text.h"
+
+namespace perjoule {
+
+struct UnitCounter::Pattern {
+  std::regex expression;
+};
+
+namespace {
+constexpr std::size_t kMostMarks = 65'536;
+/// Longer lines are matched in pieces of this length, so that a program printing no newline costs
+/// no memory.
+constexpr std::size_t kLongestLine = 8'192;
+
+/// Calls `take` with each whole line of `carry` + `bytes`; keeps the rest in `carry`.
+template <typename Take>
+void for_each_line(std::string& carry, std::string_view bytes, const Take& take) {
+  for (const char c : bytes) {
+    // Progress bars rewrite their line with carriage returns.
+    if (c == '\n' || c == '\r' || carry.size() >= kLongestLine) {
+      take(carry);
+      carry.clear();
+      if (c == '\n' || c == '\r') continue;
+    }
+    carry += c;
+  }
+}
+}  // namespace
+
+UnitCounter::UnitCounter() = default;
+UnitCounter::UnitCounter(UnitCounter&&) noexcept = default;
+UnitCounter& UnitCounter::operator=(UnitCounter&&) noexcept = default;
+UnitCounter::~UnitCounter() = default;
+
+Result<UnitCounter> UnitCounter::matching(const std::string& expression) {
+  UnitCounter counter;
+  try {
+    counter.pattern_ = std::make_unique<Pattern>(
+        Pattern{std::regex(expression, std::regex::ECMAScript | std::regex::optimize)});
+  } catch (const std::regex_error& error) {
+    return Error::invalid_argument("not a regular expression: '" + expression +
+                                   "': " + error.what());
+  }
+  return counter;
+}
+
+void UnitCounter::add(double units, Instant at) {
+  count_ += units;
+  if (reports_++ % mark_every_ != 0) return;
+  if (marks_.size() >= kMostMarks) {
+    for (std::size_t i = 0; i < marks_.size() / 2; ++i) marks_[i] = marks_[2 * i + 1];
+    marks_.resize(marks_.size() / 2);
+    mark_every_ *= 2;
+  }
+  marks_.push_back({at, count_});
+}
+
+void UnitCounter::take_report(std::string_view bytes, Instant at) {
+  for_each_line(report_line_, bytes, [&](const std::string& line) {
+    const std::string_view text = trim(line);
+    const auto units = text.empty() ? std::optional<double>(1) : parse_number(text);
+    if (units && *units >= 0) {
+      add(*units, at);
+    } else {
+      ++bad_lines_;
+    }
+  });
+}
+
+void UnitCounter::take_output(std::string_view bytes, Instant at) {
+  if (!pattern_) return;
+  for_each_line(output_line_, bytes, [&](const std::string& line) {
+    std::smatch match;
+    if (!std::regex_search(line, match, pattern_->expression)) return;
+    if (match.size() < 2 || !match[1].matched) {
+      add(1, at);
+      return;
+    }
+    const auto reached = parse_number(match[1].str());
+    if (!reached) {
+      ++bad_lines_;
+    } else if (*reached > count_) {
+      add(*reached - count_, at);
+    }
+  });
+}
+
+namespace {
+struct Mean {
+  double value = 0;
+  double relative_sigma = 0;  ///< of one unit
+};
+
+Mean mean_of(const std::vector<UnitCost>& done, std::size_t from,
+             double (*value)(const UnitCost&)) {
+  const double n = static_cast<double>(done.size() - from);
+  double sum = 0;
+  for (std::size_t i = from; i < done.size(); ++i) sum += value(done[i]);
+  Mean mean{sum / n, 0.15};
+  if (n < 3 || mean.value <= 0) return mean;
+  double square = 0;
+  for (std::size_t i = from; i < done.size(); ++i)
+    square += std::pow(value(done[i]) - mean.value, 2);
+  mean.relative_sigma = std::sqrt(square / (n - 1)) / mean.value;
+  return mean;
+}
+}  // namespace
+
+Prediction predict_total(const std::vector<UnitCost>& done, double total,
+                         double relative_uncertainty) {
+  Prediction out;
+  if (done.empty()) return out;
+  const std::size_t from = done.size() >= 4 ? 1 : 0;
+  const Mean time = mean_of(done, from, [](const UnitCost& unit) { return unit.time.value(); });
+  const Mean energy = mean_of(done, from, [](const UnitCost& unit) { return unit.energy.value(); });
+  const double n = static_cast<double>(done.size() - from);
+  const double finished = static_cast<double>(done.size());
+  const double left = std::max(0.0, total - finished);
+  for (const UnitCost& unit : done) {
+    out.time += unit.time;
+    out.energy += unit.energy;
+  }
+  out.time += Seconds(left * time.value);
+  out.energy += Joules(left * energy.value);
+  // The mean itself is uncertain by sigma/sqrt(n), and it is multiplied by what is left; the units
+  // to come scatter by sigma sqrt(left).
+  const auto half_width = [&](const Mean& mean) {
+    const double sigma = mean.value * mean.relative_sigma;
+    return 2 * std::hypot(left * sigma / std::sqrt(n), sigma * std::sqrt(left));
+  };
+  out.time_half_width = Seconds(half_width(time));
+  out.energy_half_width =
+      Joules(std::hypot(half_width(energy), relative_uncertainty * out.energy.value()));
+  return out;
+}
+
+}  // namespace perjoule

@@ -1,0 +1,82 @@
+// Units of work: steps, tokens, images or FLOP that a program reports while it runs, so that joules
+// become joules per unit.
+//
+// Two ways in. A program that knows of us writes to the descriptor named by PERJOULE_UNIT_FD: a
+// line a report, holding how many units were done since the last ("\n" alone is one, "2.5e9\n" so
+// many FLOP). For any other program a regular expression is matched against its output: each match
+// is one unit, or, with a capture group, the group's number is the count reached so far.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace perjoule {
+
+/// The moment at which a count was reached.
+struct UnitMark {
+  Instant at;
+  double count = 0;  ///< units done since the start
+};
+
+class UnitCounter {
+ public:
+  /// Counts reports only.
+  UnitCounter();
+  /// Counts matches as well. invalid_argument when the expression (ECMAScript) does not compile.
+  static Result<UnitCounter> matching(const std::string& expression);
+  UnitCounter(UnitCounter&&) noexcept;
+  UnitCounter& operator=(UnitCounter&&) noexcept;
+  ~UnitCounter();
+
+  /// Bytes from the unit descriptor. A line that is no number is ignored and counted in
+  /// bad_lines().
+  void take_report(std::string_view bytes, Instant at);
+  /// Bytes of the program's output.
+  void take_output(std::string_view bytes, Instant at);
+
+  double count() const { return count_; }
+  std::size_t bad_lines() const { return bad_lines_; }
+  /// One mark a report, thinned beyond 65,536 by dropping every other.
+  const std::vector<UnitMark>& marks() const { return marks_; }
+
+ private:
+  struct Pattern;
+  void add(double units, Instant at);
+
+  std::unique_ptr<Pattern> pattern_;
+  std::string report_line_;
+  std::string output_line_;
+  double count_ = 0;
+  std::size_t bad_lines_ = 0;
+  std::size_t mark_every_ = 1;
+  std::size_t reports_ = 0;
+  std::vector<UnitMark> marks_;
+};
+
+/// What the whole of a job will take, after some of its units are done.
+struct Prediction {
+  Seconds time;
+  Joules energy;
+  Seconds time_half_width;   ///< k=2
+  Joules energy_half_width;  ///< k=2, measurement uncertainty and unit-to-unit spread
+};
+
+/// One finished unit.
+struct UnitCost {
+  Seconds time;
+  Joules energy;
+};
+
+/// Extrapolates to `total` units: mean of those done; the spread between units where there are at
+/// least three, else 15 % a unit; the relative uncertainty of the measurement on top. The first
+/// unit, which often carries start-up, is left out of the mean as soon as three are done.
+Prediction predict_total(const std::vector<UnitCost>& done, double total,
+                         double relative_uncertainty);
+
+}  // namespace perjoule

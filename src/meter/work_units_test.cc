@@ -1,0 +1,58 @@
+#include "meter/work_units.h"
+
+#include <gtest/gtest.h>
+
+namespace perjoule {
+namespace {
+
+TEST(UnitCounter, ReportsCountLinesAndNumbersAcrossPieces) {
+  UnitCounter counter;
+  counter.take_report("\n\n", Instant{1});
+  counter.take_report("1", Instant{2});
+  counter.take_report("0\nx\n-3\n2.5e2\n", Instant{3});
+  EXPECT_DOUBLE_EQ(counter.count(), 2 + 10 + 250);
+  EXPECT_EQ(counter.bad_lines(), 2U);
+  EXPECT_EQ(counter.marks().size(), 4U);
+}
+
+TEST(UnitCounter, EachMatchIsAUnitOrTheGroupTellsTheCount) {
+  UnitCounter plain = *UnitCounter::matching("^step");
+  plain.take_output("step a\nloss\nstep b\n", Instant{1});
+  EXPECT_DOUBLE_EQ(plain.count(), 2);
+  UnitCounter group = *UnitCounter::matching("step (\\d+)/");
+  group.take_output("step 10/100\rstep 20/100\rstep 20/100\rstep 30/100\n", Instant{1});
+  EXPECT_DOUBLE_EQ(group.count(), 30);
+}
+
+TEST(UnitCounter, ABadExpressionIsNamed) {
+  const auto bad = UnitCounter::matching("(");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message.rfind("not a regular expression: '('", 0), 0U);
+}
+
+TEST(UnitCounter, OutputWithoutNewlinesCostsNoMemory) {
+  UnitCounter counter = *UnitCounter::matching("never");
+  const std::string chunk(100'000, 'x');
+  for (int i = 0; i < 10; ++i) counter.take_output(chunk, Instant{1});
+  EXPECT_DOUBLE_EQ(counter.count(), 0);
+}
+
+TEST(UnitCounter, MarksStayBounded) {
+  UnitCounter counter;
+  for (int i = 0; i < 200'000; ++i) counter.take_report("\n", Instant{i});
+  EXPECT_LE(counter.marks().size(), 65'536U);
+  EXPECT_DOUBLE_EQ(counter.count(), 200'000);
+}
+
+TEST(Prediction, ExtrapolatesWithAnIntervalThatNarrows) {
+  const UnitCost epoch{Seconds(10), Joules(1000)};
+  const Prediction first = predict_total({epoch}, 50, 0.05);
+  EXPECT_DOUBLE_EQ(first.time.value(), 500);
+  EXPECT_DOUBLE_EQ(first.energy.value(), 50'000);
+  EXPECT_GT(first.time_half_width.value(), 0);
+  const Prediction later = predict_total(std::vector<UnitCost>(40, epoch), 50, 0.05);
+  EXPECT_LT(later.energy_half_width.value(), first.energy_half_width.value());
+  EXPECT_DOUBLE_EQ(later.energy_half_width.value(), 0.05 * 50'000);
+}
+}  // namespace
+}  // namespace perjoule
