@@ -1,0 +1,137 @@
+#include "meter/command_run.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+namespace perjoule {
+namespace {
+
+/// A source of constant power on the real clock.
+class SteadySource final : public Source {
+ public:
+  SteadySource() {
+    info_.id = "gpu:a";
+    info_.device = "gpu:a";
+    info_.max_power = Watts(1000);
+    begin_ = clock_.now();
+  }
+  const SourceInfo& info() const noexcept override { return info_; }
+  Reading read() noexcept override {
+    return {ErrorCode::kOk,
+            static_cast<std::uint64_t>((clock_.now() - begin_).value() * 100 * 1e6)};
+  }
+
+ private:
+  SourceInfo info_;
+  RealClock clock_;
+  Instant begin_;
+};
+
+class CommandRunTest : public testing::Test {
+ protected:
+  Result<CommandResult> run(CommandOptions options) {
+    Meter meter({&source_}, clock_, 1U << 20U);
+    options.every = Seconds(0.005);
+    options.progress_every = Seconds(0.01);
+    return run_command(meter, options);
+  }
+  static CommandOptions shell(const std::string& script) {
+    CommandOptions options;
+    options.spawn.arguments = {"sh", "-c", script};
+    return options;
+  }
+  SteadySource source_;
+  RealClock clock_;
+};
+
+TEST_F(CommandRunTest, TheChildsStatusAndEnergyComeBack) {
+  const auto result = run(shell("exit 7"));
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->end.status, 7);
+  const Measurement& used = result->measurement;
+  EXPECT_EQ(used.sync, SyncVerdict::kSynchronised);
+  EXPECT_NEAR(used.total().joules.value(), 100 * used.duration.value(), 100 * 0.005);
+}
+
+TEST_F(CommandRunTest, ASignalledChildIs128Plus) {
+  EXPECT_EQ(run(shell("kill -KILL $$"))->end.status, 128 + SIGKILL);
+}
+
+TEST_F(CommandRunTest, ASignalToUsIsPassedOn) {
+  CommandOptions options =
+      shell("trap 'exit 42' TERM; echo >&$PERJOULE_UNIT_FD; while :; do sleep 0.01; done");
+  options.count_units = true;
+  bool sent = false;
+  options.progress = [&sent](const RunProgress& progress) {
+    if (progress.units > 0 && !sent) {
+      sent = true;
+      ::kill(::getpid(), SIGTERM);
+    }
+  };
+  EXPECT_EQ(run(options)->end.status, 42);
+}
+
+TEST_F(CommandRunTest, UnitsComeFromTheDescriptorAndFromTheOutput) {
+  CommandOptions reports =
+      shell("for i in 1 2 3; do echo >&$PERJOULE_UNIT_FD; done; echo 2 >&$PERJOULE_UNIT_FD");
+  reports.count_units = true;
+  const auto counted = run(reports);
+  EXPECT_DOUBLE_EQ(counted->units, 5);
+  EXPECT_EQ(counted->unit_costs.size(), 4U);
+  CommandOptions pattern = shell("echo step 1; echo step 2");
+  pattern.unit_pattern = "^step";
+  EXPECT_DOUBLE_EQ(run(pattern)->units, 2);
+}
+
+TEST_F(CommandRunTest, TheBudgetEndsTheChild) {
+  CommandOptions options = shell("while :; do sleep 0.01; done");
+  options.budget = Joules(5);  // 50 ms of 100 W
+  const auto result = run(options);
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->budget_reached);
+  EXPECT_EQ(result->end.status, 128 + SIGTERM);
+}
+
+TEST_F(CommandRunTest, ADurationEndsTheWatchOfTheMachine) {
+  CommandOptions options;
+  options.duration = Seconds(0.05);
+  const auto result = run(options);
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->stopped);
+  EXPECT_GE(result->measurement.duration.value(), 0.05);
+}
+
+TEST_F(CommandRunTest, ARunningProcessCanBeWatched) {
+  auto child = ChildProcess::start({.arguments = {"sleep", "0.05"}});
+  CommandOptions options;
+  options.pid = child->pid();
+  std::thread reaper([&child] { (void)child->wait(); });
+  const auto result = run(options);
+  reaper.join();
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_FALSE(result->stopped);
+}
+
+TEST_F(CommandRunTest, WhatCannotBeRunOrWatchedIsAnError) {
+  CommandOptions options;
+  options.spawn.arguments = {"perjoule-no-such-program"};
+  EXPECT_EQ(run(options).error().code, ErrorCode::kNotFound);
+  CommandOptions nobody;
+  nobody.pid = 999'999'999;
+  EXPECT_FALSE(run(nobody));
+}
+
+TEST_F(CommandRunTest, CoursesAddUpToTheMeasurement) {
+  const auto result = run(shell("sleep 0.1"));
+  ASSERT_TRUE(result);
+  const Timeline& course = *result->courses.at(0).timeline;
+  ASSERT_GT(course.size(), 5U);
+  const Joules sum =
+      energy_between(result->courses, course.time(0), course.time(course.size() - 1));
+  EXPECT_NEAR(sum.value(), result->measurement.total().joules.value(), 100 * 0.01);
+}
+}  // namespace
+}  // namespace perjoule

@@ -1,0 +1,280 @@
+#include "meter/sweep.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <random>
+
+#include "base/text.h"
+#include "meter/signals.h"
+
+namespace perjoule {
+
+std::vector<Config> combinations(const std::vector<SweepAxis>& axes) {
+  std::vector<Config> configs(1);
+  for (const SweepAxis& axis : axes) {
+    std::vector<Config> longer;
+    for (const Config& config : configs) {
+      for (const std::string& value : axis.values) {
+        Config extended = config;
+        extended.set(axis.name, value);
+        longer.push_back(std::move(extended));
+      }
+    }
+    configs = std::move(longer);
+  }
+  return configs;
+}
+
+std::vector<std::string> substitute(const std::vector<std::string>& words, const Config& config) {
+  std::vector<std::string> out;
+  for (std::string word : words) {
+    for (const Setting& setting : config.settings()) {
+      const std::string placeholder = "{" + setting.name + "}";
+      for (std::size_t at = word.find(placeholder); at != std::string::npos;
+           at = word.find(placeholder, at + setting.value.size())) {
+        word.replace(at, placeholder.size(), setting.value);
+      }
+    }
+    out.push_back(std::move(word));
+  }
+  return out;
+}
+
+namespace {
+
+constexpr std::size_t kTimelineBytes = 8U << 20U;
+
+class SweepLoop {
+ public:
+  SweepLoop(const Inventory& machine, const Clock& clock, KnobJournal& journal,
+            const SweepOptions& options)
+      : machine_(machine), clock_(clock), journal_(journal), options_(options) {}
+
+  Result<SweepResult> run(const std::function<void(const SweepProgress&)>& watch) {
+    PJ_CHECK(check_knobs());
+    PJ_TRY(SignalWatch signals, SignalWatch::start());
+    const std::vector<Config> order = trial_order();
+    SweepResult result;
+    for (const Config& config : order) {
+      if (!result.trials.empty() && pause(signals)) {
+        result.interrupted = true;
+        break;
+      }
+      auto trial = run_trial(config);
+      if (!trial) {
+        (void)journal_.restore();
+        return fail(trial, config.text());
+      }
+      result.trials.push_back(std::move(*trial));
+      if (watch) watch({result.trials.size(), order.size(), result.trials.back()});
+      if (interrupted_) {
+        result.interrupted = true;
+        break;
+      }
+    }
+    result.restored = journal_.restore();
+    return result;
+  }
+
+ private:
+  /// The knobs of one name on the chosen devices.
+  std::vector<Knob*> knobs_named(const std::string& name) const {
+    std::vector<Knob*> found;
+    for (Knob* knob : machine_.knobs()) {
+      const KnobInfo& info = knob->info();
+      const auto& wanted = options_.devices;
+      const bool chosen =
+          wanted.empty() || std::find(wanted.begin(), wanted.end(), info.device) != wanted.end();
+      // A GPU's limit and a CPU's share a name: without a choice of devices the GPUs are meant
+      // where there are any.
+      const bool gpu = info.device.rfind("gpu:", 0) == 0;
+      if (info.name == name && chosen && (gpu || !wanted.empty() || !has_gpu_knob(name)))
+        found.push_back(knob);
+    }
+    return found;
+  }
+  bool has_gpu_knob(const std::string& name) const {
+    const auto knobs = machine_.knobs();
+    return std::any_of(knobs.begin(), knobs.end(), [&](Knob* knob) {
+      return knob->info().name == name && knob->info().device.rfind("gpu:", 0) == 0;
+    });
+  }
+
+  /// Every value of every knob is checked before anything is turned or run.
+  Outcome check_knobs() const {
+    for (const SweepAxis& axis : options_.axes) {
+      if (axis.values.empty()) return Error::invalid_argument(axis.name + ": no value to sweep");
+      if (axis.kind != SweepAxis::Kind::kKnob) continue;
+      const std::vector<Knob*> knobs = knobs_named(axis.name);
+      if (knobs.empty()) {
+        return Error::not_supported(
+            fmt::format("no device here has a {}", axis.name),
+            "sweep a parameter of the program with --param, or try the twin");
+      }
+      for (Knob* knob : knobs) {
+        for (const std::string& value : axis.values) {
+          if (const auto number = knob_number(knob->info(), value); !number) return fail(number);
+        }
+      }
+    }
+    return {};
+  }
+
+  std::vector<Config> trial_order() const {
+    std::vector<Config> order;
+    for (int repeat = 0; repeat < options_.repeats; ++repeat) {
+      for (Config& config : combinations(options_.axes)) order.push_back(std::move(config));
+    }
+    if (options_.random_order) {
+      std::mt19937_64 random(options_.seed);
+      std::shuffle(order.begin(), order.end(), random);
+    }
+    return order;
+  }
+
+  /// Cools down; true when a signal asked to stop.
+  bool pause(const SignalWatch& signals) const {
+    const int ms = static_cast<int>(std::min(options_.cool_down.value(), 86'400.0) * 1e3);
+    pollfd watched{signals.fd(), POLLIN, 0};
+    ::poll(&watched, 1, ms);
+    while (const auto arrived = signals.next()) {
+      if (arrived->signal != SIGUSR1 && arrived->signal != SIGUSR2) return true;
+    }
+    return false;
+  }
+
+  Result<SweepTrial> run_trial(const Config& config) {
+    SweepTrial trial;
+    trial.config = config;
+    CommandOptions command = options_.command;
+    command.spawn.arguments = substitute(command.spawn.arguments, config);
+    for (const SweepAxis& axis : options_.axes) {
+      const std::string& value = *config.find(axis.name);
+      PJ_CHECK(apply(axis, value, command, trial));
+    }
+    Meter meter(machine_.sources(), clock_, kTimelineBytes);
+    PJ_TRY(const CommandResult result, run_command(meter, command));
+    trial.exit_status = result.end.status;
+    interrupted_ =
+        result.end.signal == SIGINT || result.end.signal == SIGTERM || result.end.signal == SIGHUP;
+    fill(trial, result);
+    return trial;
+  }
+
+  Outcome apply(const SweepAxis& axis, const std::string& value, CommandOptions& command,
+                SweepTrial& trial) {
+    switch (axis.kind) {
+      case SweepAxis::Kind::kParameter:
+        command.spawn.variables.emplace_back(axis.name, value);
+        return {};
+      case SweepAxis::Kind::kProcessors: {
+        const auto count = parse_integer(value);
+        if (!count || *count < 1)
+          return Error::invalid_argument("processors: not a count above 0: '" + value + "'");
+        for (int cpu = 0; cpu < *count; ++cpu) command.spawn.processors.push_back(cpu);
+        return {};
+      }
+      case SweepAxis::Kind::kKnob:
+        break;
+    }
+    for (Knob* knob : knobs_named(axis.name)) {
+      PJ_TRY(const std::string in_force, journal_.turn(*knob, value));
+      const auto asked = leading_number(value);
+      const auto got = leading_number(in_force);
+      if (asked && got && std::abs(*asked - *got) > 1e-6 * std::abs(*asked)) {
+        trial.notes.push_back(
+            fmt::format("{}: asked for {}, {} is in force", knob->info().id, value, in_force));
+      }
+    }
+    return {};
+  }
+
+  /// Per unit in the steady part, or the whole run.
+  void fill(SweepTrial& trial, const CommandResult& result) const {
+    for (const SourceMeasurement& source : result.measurement.sources) {
+      for (const std::string& note : source.notes)
+        trial.notes.push_back(source.info.id + " " + note);
+    }
+    const Energy total = result.measurement.total();
+    trial.units = result.units;
+    if (result.units <= 0) {
+      trial.time = result.measurement.duration;
+      trial.energy = total;
+      return;
+    }
+    Seconds time;
+    Joules joules;
+    double units = 0;
+    Seconds passed;
+    for (const UnitCost& cost : result.unit_costs) {
+      passed += cost.time;
+      if (passed < options_.warm_up) continue;
+      time += cost.time;
+      joules += cost.energy;
+      units += 1;
+    }
+    if (units < 1 || total.joules.value() <= 0) {
+      trial.notes.push_back("no unit after the warm-up: the whole run counts");
+      trial.time = result.measurement.duration / result.units;
+      trial.energy = total / result.units;
+      return;
+    }
+    // The total's uncertainty scales with the part of it that is kept.
+    trial.time = time / units;
+    trial.energy = total * ((joules / units) / total.joules);
+  }
+
+  const Inventory& machine_;
+  const Clock& clock_;
+  KnobJournal& journal_;
+  const SweepOptions& options_;
+  bool interrupted_ = false;
+};
+
+}  // namespace
+
+Result<SweepResult> sweep(const Inventory& machine, const Clock& clock, KnobJournal& journal,
+                          const SweepOptions& options,
+                          const std::function<void(const SweepProgress&)>& watch) {
+  return SweepLoop(machine, clock, journal, options).run(watch);
+}
+
+std::vector<Point> points_of(const SweepResult& result) {
+  std::vector<Point> points;
+  std::vector<std::vector<const SweepTrial*>> groups;
+  for (const SweepTrial& trial : result.trials) {
+    if (trial.exit_status != 0 || trial.energy.status == Status::kMissing) continue;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& trials) {
+      return trials.front()->config == trial.config;
+    });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), std::vector<const SweepTrial*>());
+    group->push_back(&trial);
+  }
+  for (const auto& trials : groups) {
+    const double n = static_cast<double>(trials.size());
+    Point point;
+    point.config = trials.front()->config;
+    Energy sum = trials.front()->energy;
+    for (std::size_t i = 1; i < trials.size(); ++i) sum = sum + trials[i]->energy;
+    point.energy = sum / n;
+    point.energy.source = trials.front()->energy.source;
+    double square = 0;
+    for (const SweepTrial* trial : trials) {
+      point.time += trial->time / n;
+      square += std::pow((trial->energy.joules - point.energy.joules).value(), 2);
+    }
+    if (n > 1) {
+      const double scatter = std::sqrt(square / (n - 1) / n);
+      point.energy.random = std::max(point.energy.random, Joules(scatter));
+    }
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+}  // namespace perjoule

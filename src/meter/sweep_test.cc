@@ -1,0 +1,85 @@
+#include "meter/sweep.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "meter/fake_source.h"
+
+namespace perjoule {
+namespace {
+
+TEST(Sweep, CombinationsVaryTheFirstAxisSlowest) {
+  const auto configs = combinations({{SweepAxis::Kind::kKnob, "power limit", {"200 W", "300 W"}},
+                                     {SweepAxis::Kind::kParameter, "batch", {"8", "16"}}});
+  ASSERT_EQ(configs.size(), 4U);
+  EXPECT_EQ(configs[1].text(), "power limit 200 W, batch 16");
+  EXPECT_EQ(configs[2].text(), "power limit 300 W, batch 8");
+}
+
+TEST(Sweep, PlaceholdersAreReplacedAndOthersLeftAlone) {
+  const Config config({{"batch", "8"}, {"lr", "{batch}"}});
+  EXPECT_EQ(substitute({"--b={batch}", "{x}", "{batch}{batch}"}, config),
+            (std::vector<std::string>{"--b=8", "{x}", "88"}));
+}
+
+TEST(Sweep, PointsAreMeansAndFailuresAreLeftOut) {
+  SweepResult result;
+  const auto trial = [](const char* batch, double seconds, double joules, int status) {
+    SweepTrial one;
+    one.config.set("batch", batch);
+    one.time = Seconds(seconds);
+    one.energy.joules = Joules(joules);
+    one.energy.status = Status::kMeasured;
+    one.exit_status = status;
+    return one;
+  };
+  result.trials = {trial("8", 1, 10, 0), trial("16", 2, 7, 0), trial("8", 3, 14, 0),
+                   trial("16", 1, 1, 1)};
+  const auto points = points_of(result);
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_DOUBLE_EQ(points[0].time.value(), 2);
+  EXPECT_DOUBLE_EQ(points[0].energy.joules.value(), 12);
+  EXPECT_DOUBLE_EQ(points[0].energy.random.value(), 2);
+  EXPECT_DOUBLE_EQ(points[1].energy.joules.value(), 7);
+}
+
+class SweepRunTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/perjoule-sweep-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_;
+  Inventory machine_;
+  RealClock clock_;
+};
+
+TEST_F(SweepRunTest, ParametersReachArgumentsAndEnvironmentAndFailuresAreKept) {
+  auto journal = KnobJournal::open(folder_, machine_);
+  ASSERT_TRUE(journal);
+  SweepOptions options;
+  options.axes = {{SweepAxis::Kind::kParameter, "code", {"0", "3"}}};
+  options.command.spawn.arguments = {"sh", "-c", "test $code = {code} && exit {code}"};
+  const auto result = sweep(machine_, clock_, *journal, options, {});
+  ASSERT_TRUE(result) << result.error().text();
+  ASSERT_EQ(result->trials.size(), 2U);
+  EXPECT_EQ(result->trials[0].exit_status, 0);
+  EXPECT_EQ(result->trials[1].exit_status, 3);
+}
+
+TEST_F(SweepRunTest, AKnobNobodyHasIsSaidBeforeAnythingRuns) {
+  auto journal = KnobJournal::open(folder_, machine_);
+  SweepOptions options;
+  options.axes = {{SweepAxis::Kind::kKnob, "power limit", {"200 W"}}};
+  options.command.spawn.arguments = {"touch", folder_ + "/ran"};
+  const auto result = sweep(machine_, clock_, *journal, options, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kNotSupported);
+  EXPECT_FALSE(path_exists(folder_ + "/ran"));
+}
+}  // namespace
+}  // namespace perjoule
