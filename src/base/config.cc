@@ -6,8 +6,20 @@
 
 namespace perjoule {
 
-Config::Config(std::vector<Setting> settings) {
-  for (const Setting& setting : settings) set(setting.name, setting.value);
+Config::Config(std::vector<Setting> settings) : settings_(std::move(settings)) {
+  // Of a name given twice the last value counts, in the first one's place.
+  for (std::size_t i = 1; i < settings_.size();) {
+    const auto end = settings_.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto first = std::find_if(settings_.begin(), end, [&](const Setting& earlier) {
+      return earlier.name == settings_[i].name;
+    });
+    if (first == end) {
+      ++i;
+      continue;
+    }
+    first->value = std::move(end->value);
+    settings_.erase(end);
+  }
 }
 
 void Config::set(std::string_view name, std::string_view value) {

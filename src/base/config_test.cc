@@ -12,5 +12,10 @@ TEST(Config, SettingTwiceChangesInPlace) {
   EXPECT_EQ(config.number("clock"), std::nullopt);
   EXPECT_EQ(config.find("clock"), nullptr);
 }
+
+TEST(Config, OfANameGivenTwiceTheLastValueCounts) {
+  const Config config({{"a", "1"}, {"b", "2"}, {"a", "3"}, {"a", "4"}});
+  EXPECT_EQ(config.text(), "a 4, b 2");
+}
 }  // namespace
 }  // namespace perjoule

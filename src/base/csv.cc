@@ -144,10 +144,11 @@ class CsvParser {
         const std::size_t end = std::min(find_field_end(), text_.size());
         table_.text_.append(text_.substr(at_, end - at_));
         at_ = end;
-      }
-      if ((at_ >= text_.size() || text_[at_] == '\n') && !table_.text_.empty() &&
-          table_.text_.back() == '\r' && table_.text_.size() > field_begin()) {
-        table_.text_.pop_back();
+        // The CR of a CRLF is no part of the last field; one inside quotes is.
+        if ((at_ >= text_.size() || text_[at_] == '\n') && !table_.text_.empty() &&
+            table_.text_.back() == '\r' && table_.text_.size() > field_begin()) {
+          table_.text_.pop_back();
+        }
       }
       table_.ends_.push_back(table_.text_.size());
       ++fields;
@@ -214,7 +215,11 @@ Result<CsvTable> read_csv(const std::string& path) {
 }
 
 std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",;\t\"\r\n") == std::string_view::npos) return std::string(text);
+  // A leading '#', even behind blanks, would make the line a comment.
+  const std::string_view core = trim(text);
+  const bool comment = !core.empty() && core.front() == '#';
+  if (!comment && text.find_first_of(",;\t\"\r\n") == std::string_view::npos)
+    return std::string(text);
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

@@ -56,6 +56,19 @@ TEST(Csv, ColumnNamesMatchExactlyFirstThenInAnyCase) {
 TEST(Csv, FieldsAreQuotedOnlyWhenTheyMustBe) {
   EXPECT_EQ(csv_field("plain"), "plain");
   EXPECT_EQ(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(csv_field("# 1"), "\"# 1\"");
+}
+
+TEST(Csv, WhatIsWrittenIsReadBack) {
+  for (const std::string_view odd : {"a\r", "# x", " ", "", "\r\n", "\"", " # x", "a;b"}) {
+    const auto first = parse_csv("x,y\n" + csv_field(odd) + ",1\n", "t.csv");
+    ASSERT_TRUE(first) << first.error().text();
+    ASSERT_EQ(first->rows(), 1U) << odd;
+    EXPECT_EQ(first->cell(0, 0), odd);
+    const auto last = parse_csv("x,y\n1," + csv_field(odd) + "\n", "t.csv");
+    ASSERT_TRUE(last) << last.error().text();
+    EXPECT_EQ(last->cell(0, 1), odd);
+  }
 }
 
 TEST(Csv, MillionRows) {

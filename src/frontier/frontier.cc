@@ -98,13 +98,11 @@ Result<Frontier> Frontier::make(std::vector<Point> points) {
 
 namespace {
 
-/// A rule made ready for one set of points: what to minimise (then what breaks ties), and what must
-/// not exceed a limit.
 struct Judgement {
-  double cost = 0;
-  double tie = 0;
-  double constrained = 0;
+  double cost = 0;         ///< to be least; ties go to the faster, then to the more frugal point
+  double constrained = 0;  ///< must not exceed the limit
 };
+/// A rule made ready for one set of points.
 struct Judge {
   const Frontier& frontier;
   std::string quantity = {};  ///< of the limit; empty when the rule has none
@@ -126,20 +124,20 @@ struct Judge {
   Outcome operator()(const Deadline& rule) {
     quantity = "time";
     limit = rule.at_most.value();
-    each([](const Point&, double t, double e) { return Judgement{e, t, t}; });
+    each([](const Point&, double t, double e) { return Judgement{e, t}; });
     return {};
   }
   Outcome operator()(const EnergyBudget& rule) {
     quantity = "energy";
     limit = rule.at_most.value();
-    each([](const Point&, double t, double e) { return Judgement{t, e, e}; });
+    each([](const Point&, double t, double e) { return Judgement{t, e}; });
     return {};
   }
   Outcome operator()(const PowerBudget& rule) {
     quantity = "power";
     limit = rule.at_most.value();
-    each([](const Point& point, double t, double e) {
-      return Judgement{t, e, mean_power(point).value()};
+    each([](const Point& point, double t, double) {
+      return Judgement{t, mean_power(point).value()};
     });
     return {};
   }
@@ -152,7 +150,7 @@ struct Judge {
     if (!rule.max_power) words += " (the highest mean power of the points)";
     const double pmax = filled.max_power->value();
     each([&](const Point&, double t, double e) {
-      return Judgement{rule.eta * e + (1 - rule.eta) * pmax * t, t, 0};
+      return Judgement{rule.eta * e + (1 - rule.eta) * pmax * t, 0};
     });
     return {};
   }
@@ -162,12 +160,12 @@ struct Judge {
     quantity = "time";
     if (!rule.setting.empty()) return by_setting(rule);
     limit = rule.factor * fastest().time.value();
-    each([](const Point&, double t, double e) { return Judgement{e, t, t}; });
+    each([](const Point&, double t, double e) { return Judgement{e, t}; });
     return {};
   }
   Outcome operator()(const EnergyDelay& rule) {
     each([&](const Point&, double t, double e) {
-      return Judgement{e * std::pow(t, rule.exponent), t, 0};
+      return Judgement{e * std::pow(t, rule.exponent), 0};
     });
     return {};
   }
@@ -183,8 +181,8 @@ struct Judge {
     const double e_range = fastest().energy.joules.value() - e0;
     each([&](const Point&, double t, double e) {
       // With no range on an axis the fastest point is also the one of least energy.
-      if (t_range <= 0 || e_range <= 0) return Judgement{t, e, 0};
-      return Judgement{(t - t0) / t_range + (e - e0) / e_range, t, 0};
+      if (t_range <= 0 || e_range <= 0) return Judgement{t, 0};
+      return Judgement{(t - t0) / t_range + (e - e0) / e_range, 0};
     });
     return {};
   }
@@ -218,7 +216,7 @@ struct Judge {
     }
     limit = rule.factor * reference->time.value();
     std::size_t next = 0;
-    each([&](const Point&, double t, double) { return Judgement{values[next++], t, t}; });
+    each([&](const Point&, double t, double) { return Judgement{values[next++], t}; });
     return {};
   }
 };
@@ -252,15 +250,13 @@ Result<Choice> Frontier::choose(const Rule& rule) const {
   choice.baseline = fastest();
   choice.rule = judge.words;
   choice.candidates = candidates_;
-  const Judgement* best = nullptr;
+  const auto rank = [&](std::size_t i) {
+    return std::tuple(judge.judgements[i].cost, points_[i].time, points_[i].energy.joules);
+  };
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    const Judgement& here = judge.judgements[i];
-    if (!is_candidate(points_[i]) || here.constrained > judge.limit) continue;
+    if (!is_candidate(points_[i]) || judge.judgements[i].constrained > judge.limit) continue;
+    if (choice.feasible == 0 || rank(i) < rank(choice.chosen)) choice.chosen = i;
     ++choice.feasible;
-    if (best == nullptr || std::tuple(here.cost, here.tie) < std::tuple(best->cost, best->tie)) {
-      best = &here;
-      choice.chosen = i;
-    }
   }
   if (choice.feasible == 0) {
     choice.miss = nearest_miss(*this, judge);
