@@ -93,7 +93,8 @@ Outcome write_file_atomically(const std::string& path, std::string_view text) {
 }
 
 Outcome write_attribute(const std::string& path, std::string_view text) {
-  // Truncation means nothing to sysfs and keeps a shorter value whole in a tree made of plain files.
+  // Truncation means nothing to sysfs and keeps a shorter value whole in a tree made of plain
+  // files.
   FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (!fd.valid()) return Error::from_errno(errno, path);
   const ssize_t count = ::write(fd.get(), text.data(), text.size());

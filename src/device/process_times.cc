@@ -1,5 +1,6 @@
 #include "device/process_times.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ std::vector<ProcessTimes> list_process_times(const std::string& procfs) {
   std::vector<ProcessTimes> processes;
   for (const std::string& name : list_folder(procfs)) {
     if (name[0] < '0' || name[0] > '9') continue;
-    const auto text = read_file(procfs + "/" + name + "/stat");
+    const auto text = read_file(fmt::format("{}/{}/stat", procfs, name));
     if (!text) continue;
     if (auto process = parse_process_stat(*text)) processes.push_back(std::move(*process));
   }
