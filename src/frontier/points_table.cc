@@ -129,9 +129,12 @@ class TableReader {
       PJ_TRY(const std::size_t column, column_named(rows_, name));
       group_.push_back(column);
     }
-    source_ = rows_.name() + ":" +
-              (roles_.energy.present() ? roles_.energy.label
-                                       : roles_.power.label + " x " + roles_.time.label);
+    const std::string energy = roles_.energy.present()
+                                   ? roles_.energy.label
+                                   : roles_.power.label + " x " + roles_.time.label;
+    source_ = rows_.name() + ":" + energy;
+    if (table_.time_column.empty()) table_.time_column = roles_.time.label;
+    if (table_.energy_column.empty()) table_.energy_column = energy;
     table_.rows += rows_.rows();
     const std::size_t before = table_.selected;
     for (std::size_t row = 0; row < rows_.rows(); ++row) {
