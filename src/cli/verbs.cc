@@ -8,7 +8,7 @@ std::vector<Verb> all_verbs() {
     for (Verb& verb : more) verbs.push_back(std::move(verb));
   };
   verbs.push_back(frontier_verb());
-  add_all({});
+  add_all(runs_verbs());
   return verbs;
 }
 

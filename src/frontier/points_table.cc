@@ -45,11 +45,11 @@ bool same_value(std::string_view a, std::string_view b) {
 class Selection {
  public:
   explicit Selection(const PointsOptions& options) {
-    for (const auto& [name, value] : options.where) {
+    for (const auto& wanted : options.where) {
       auto at = std::find_if(conditions_.begin(), conditions_.end(),
-                             [&](const Condition& c) { return c.name == name; });
-      if (at == conditions_.end()) at = conditions_.insert(at, Condition{name, {}});
-      at->values.push_back(value);
+                             [&](const Condition& c) { return c.name == wanted.first; });
+      if (at == conditions_.end()) at = conditions_.insert(at, Condition{wanted.first, {}});
+      at->values.push_back(wanted.second);
     }
   }
   /// Whether all columns match; `value_of(i)` gives the i-th condition's cell.
