@@ -9,7 +9,8 @@ std::vector<Verb> all_verbs() {
   };
   verbs.push_back(run_verb());
   verbs.push_back(devices_verb());
-  (void)add_all;
+  add_all(runs_verbs());
+  verbs.push_back(frontier_verb());
   return verbs;
 }
 

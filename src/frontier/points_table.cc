@@ -45,11 +45,11 @@ bool same_value(std::string_view a, std::string_view b) {
 class Selection {
  public:
   explicit Selection(const PointsOptions& options) {
-    for (const auto& [name, value] : options.where) {
+    for (const auto& wanted : options.where) {
       auto at = std::find_if(conditions_.begin(), conditions_.end(),
-                             [&](const Condition& c) { return c.name == name; });
-      if (at == conditions_.end()) at = conditions_.insert(at, Condition{name, {}});
-      at->values.push_back(value);
+                             [&](const Condition& c) { return c.name == wanted.first; });
+      if (at == conditions_.end()) at = conditions_.insert(at, Condition{wanted.first, {}});
+      at->values.push_back(wanted.second);
     }
   }
   /// Whether all columns match; `value_of(i)` gives the i-th condition's cell.
@@ -129,9 +129,12 @@ class TableReader {
       PJ_TRY(const std::size_t column, column_named(rows_, name));
       group_.push_back(column);
     }
-    source_ = rows_.name() + ":" +
-              (roles_.energy.present() ? roles_.energy.label
-                                       : roles_.power.label + " x " + roles_.time.label);
+    const std::string energy = roles_.energy.present()
+                                   ? roles_.energy.label
+                                   : roles_.power.label + " x " + roles_.time.label;
+    source_ = rows_.name() + ":" + energy;
+    if (table_.time_column.empty()) table_.time_column = roles_.time.label;
+    if (table_.energy_column.empty()) table_.energy_column = energy;
     table_.rows += rows_.rows();
     const std::size_t before = table_.selected;
     for (std::size_t row = 0; row < rows_.rows(); ++row) {

@@ -64,6 +64,8 @@ struct PointGroup {
 struct PointsTable {
   std::vector<PointGroup> groups;  ///< in order of first appearance; never empty
   std::string unit;                ///< of work, where the file says it
+  std::string time_column;         ///< what the files call the time, e.g. "avg_tpot_s"
+  std::string energy_column;       ///< and the energy
   std::vector<std::string> notes;  ///< what was taken for granted, one sentence each
   std::size_t rows = 0;            ///< in the files
   std::size_t selected = 0;        ///< kept by `where`

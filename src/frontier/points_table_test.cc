@@ -15,7 +15,7 @@ namespace {
 PointsTable table(std::string_view text, const PointsOptions& options = {}) {
   auto read = parse_points(text, "t.csv", options);
   EXPECT_TRUE(read) << read.error().text();
-  return read ? *read : PointsTable{{PointGroup{}}, {}, {}, 0, 0};
+  return read ? *read : PointsTable{{PointGroup{}}, {}, {}, {}, {}, 0, 0};
 }
 std::string error_of(std::string_view text, const PointsOptions& options = {}) {
   const auto read = parse_points(text, "t.csv", options);
@@ -45,6 +45,8 @@ TEST(PointsTable, RecognisesColumnsByTheirUnits) {
   EXPECT_EQ(point.energy.status, Status::kReconstructed);
   EXPECT_EQ(point.energy.source, "t.csv:energy_per_req_j");
   EXPECT_TRUE(read.notes.empty());
+  EXPECT_EQ(read.time_column, "avg_tpot_s");
+  EXPECT_EQ(read.energy_column, "energy_per_req_j");
 }
 
 TEST(PointsTable, WhereSelectsAndGroupBySplits) {

@@ -1,0 +1,227 @@
+// perjoule frontier: the time-energy frontier of a table of measured configurations, and the point
+// to run at.
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+
+#include "base/text.h"
+#include "cli/frontier_view.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "frontier/column_units.h"
+#include "frontier/interpolate.h"
+#include "frontier/points_table.h"
+
+namespace perjoule::cli {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> kRules{"deadline", "budget", "power", "slowdown",
+                                                 "eta",      "edp",    "knee"};
+
+/// The one rule the options name; the knee when they name none.
+Result<Rule> rule_from(const Arguments& arguments) {
+  std::string_view word;
+  for (const std::string_view candidate : kRules) {
+    if (!arguments.has(candidate)) continue;
+    if (!word.empty()) {
+      return Error::invalid_argument(
+          fmt::format("two rules are given: --{} and --{}", word, candidate), "give one");
+    }
+    word = candidate;
+  }
+  if (word.empty()) return Rule(Knee{});
+  PJ_TRY(Rule rule, parse_rule(word, arguments.value(word)));
+  if (arguments.has("max-power")) {
+    auto* eta = std::get_if<EtaCost>(&rule);
+    if (eta == nullptr) return Error::invalid_argument("--max-power belongs to --eta");
+    PJ_TRY(eta->max_power, arguments.read<Watts>("max-power", parse_watts));
+  }
+  if (arguments.has("lowest")) {
+    auto* slowdown = std::get_if<MaxSlowdown>(&rule);
+    if (slowdown == nullptr) return Error::invalid_argument("--lowest belongs to --slowdown");
+    slowdown->setting = arguments.value("lowest");
+  }
+  if (arguments.has("interpolate") && !std::holds_alternative<Deadline>(rule))
+    return Error::invalid_argument("--interpolate belongs to --deadline");
+  return rule;
+}
+
+std::vector<std::string> listed(const std::vector<std::string>& values) {
+  std::vector<std::string> names;
+  for (const std::string& value : values) {
+    for (const std::string_view part : split(value, ',')) names.emplace_back(trim(part));
+  }
+  return names;
+}
+
+Result<PointsOptions> options_from(const Arguments& arguments) {
+  PointsOptions options;
+  for (const std::string& mapping : arguments.values("map"))
+    PJ_CHECK(add_mapping(mapping, options.map));
+  for (const std::string& condition : arguments.values("where")) {
+    const std::size_t equals = condition.find('=');
+    if (equals == std::string::npos) {
+      return Error::invalid_argument(fmt::format("--where: no '=' in '{}'", condition),
+                                     "write --where COLUMN=VALUE");
+    }
+    options.where.emplace_back(trim(std::string_view(condition).substr(0, equals)),
+                               trim(std::string_view(condition).substr(equals + 1)));
+  }
+  options.group_by = listed(arguments.values("group-by"));
+  options.settings = listed(arguments.values("settings"));
+  return options;
+}
+
+/// The points the words of the command line stand for: files now; ids of stored runs join here.
+Result<PointsTable> load_points(const std::vector<std::string>& words,
+                                const PointsOptions& options) {
+  return read_points(words, options);
+}
+
+/// A rule of power divides energy by time; that the two are of the same work is the table's to say.
+void note_power(const Rule& rule, PointsTable& table) {
+  const auto* eta = std::get_if<EtaCost>(&rule);
+  const bool divides =
+      std::holds_alternative<PowerBudget>(rule) || (eta != nullptr && !eta->max_power);
+  if (!divides || table.time_column.empty()) return;
+  if (is_plain_name(table.time_column, Dimension::kTime)) return;
+  if (table.groups.front().points.front().rate > 0) return;
+  table.notes.push_back(
+      fmt::format("mean power is taken as {} / {}, right only when both are of the same work; "
+                  "--map power=COLUMN or rate=COLUMN says it better",
+                  table.energy_column, table.time_column));
+}
+
+struct Answer {
+  std::string text;
+  Json groups = Json::array();
+  bool feasible = true;
+};
+
+Outcome answer_group(const PointGroup& group, const PointsTable& table, const Rule& rule,
+                     const Arguments& arguments, Answer& answer) {
+  PJ_TRY(const Frontier frontier, Frontier::make(group.points));
+  PJ_TRY(const Choice choice, frontier.choose(rule));
+  FrontierView view{frontier, choice};
+  view.key = group.key;
+  view.unit = arguments.has("per") ? arguments.value("per") : table.unit;
+  if (!table.time_column.empty()) view.time_name = table.time_column;
+  if (!table.energy_column.empty()) view.energy_name = table.energy_column;
+  view.all = arguments.has("all");
+  view.plot = arguments.has("plot") || (output_is_terminal() && !arguments.json());
+  if (arguments.has("interpolate") && !choice.miss) {
+    // A deadline beyond the slowest point leaves nothing to gain by going between points.
+    const Seconds deadline = std::get<Deadline>(rule).at_most;
+    const std::string setting = arguments.value("interpolate");
+    Result<Point> between = interpolate_at_time(frontier, setting, deadline);
+    if (!between && between.error().code != ErrorCode::kOutOfRange)
+      return fail(between, "--interpolate");
+    if (between) view.between = std::move(*between);
+  }
+  answer.feasible = answer.feasible && !choice.miss;
+  if (arguments.json()) {
+    answer.groups.push_back(frontier_json(view));
+  } else {
+    answer.text += (answer.text.empty() ? "" : "\n") + frontier_text(view);
+  }
+  return {};
+}
+
+Json document_of(const PointsTable& table, const Arguments& arguments, Answer answer) {
+  Json document = Json::object();
+  document["schema"] = "perjoule.frontier.v1";
+  Json files = Json::array();
+  for (const std::string& file : arguments.values("FILE")) files.push_back(file);
+  document["files"] = std::move(files);
+  document["rows"] = static_cast<std::int64_t>(table.rows);
+  document["selected"] = static_cast<std::int64_t>(table.selected);
+  document["unit"] = arguments.has("per") ? arguments.value("per") : table.unit;
+  document["time_column"] = table.time_column;
+  document["energy_column"] = table.energy_column;
+  Json notes = Json::array();
+  for (const std::string& note : table.notes) notes.push_back(note);
+  document["notes"] = std::move(notes);
+  document["groups"] = std::move(answer.groups);
+  return document;
+}
+
+Result<int> run_frontier(const Arguments& arguments) {
+  PJ_TRY(const Rule rule, rule_from(arguments));
+  PJ_TRY(const PointsOptions options, options_from(arguments));
+  PJ_TRY(PointsTable table, load_points(arguments.values("FILE"), options));
+  note_power(rule, table);
+  Answer answer;
+  for (const PointGroup& group : table.groups)
+    PJ_CHECK(answer_group(group, table, rule, arguments, answer));
+  const int status = answer.feasible ? kDone : kAnswerIsNo;
+  if (arguments.json()) {
+    print(document_of(table, arguments, std::move(answer)).dump(2) + "\n");
+    return status;
+  }
+  for (const std::string& note : table.notes) complain("note: " + note);
+  print(answer.text);
+  return status;
+}
+
+std::vector<Option> frontier_options() {
+  return {
+      {"map", "FIGURE=COL[:unit]",
+       "where a figure stands: time, energy, power, rate, uncertainty or status; COL may be a sum "
+       "a+b or a pattern gpu*_energy",
+       "", true},
+      {"where", "COL=VALUE", "keep rows with this value; of one column several are alternatives",
+       "", true},
+      {"group-by", "COL,...", "one frontier for each value", "", true},
+      {"settings", "COL,...", "the columns that are settings; rows equal in them are repeats", "",
+       true},
+      {"per", "UNIT", "what the energy is for: token, step, image"},
+      {"deadline", "TIME", "least energy with time at most TIME"},
+      {"budget", "ENERGY", "least time with energy at most ENERGY"},
+      {"power", "POWER", "least time with mean power at most POWER"},
+      {"slowdown", "FACTOR", "least energy at most FACTOR (1.1 or 10%) slower than the fastest"},
+      {"lowest", "SETTING", "with --slowdown: the lowest value of SETTING instead"},
+      {"eta", "X", "least X E + (1 - X) Pmax t, X between 0 (time) and 1 (energy)"},
+      {"max-power", "POWER", "Pmax of --eta; the highest mean power of the points otherwise"},
+      {"edp", "", "least energy-delay product"},
+      {"knee", "",
+       "farthest below the line from fastest to least energy; taken when no rule is given"},
+      {"interpolate", "SETTING", "with --deadline: also the value of SETTING that just meets it"},
+      {"all", "", "show dominated points too"},
+      {"plot", "", "draw a scatter plot, as on a terminal"},
+  };
+}
+
+}  // namespace
+
+Verb frontier_verb() {
+  Verb verb;
+  verb.name = "frontier";
+  verb.summary = "find the time-energy frontier of measured points and choose one";
+  verb.description =
+      "Reads operating points from CSV or JSON of any shape. A point is dropped only if another "
+      "is\n"
+      "strictly lower in both time and energy; ties stay. Marks: o on the frontier, . dominated,\n"
+      "* recommended, ! nearest where nothing meets the constraint (exit status 1).\n\n"
+      "Columns are recognised by the unit their name ends in (_s, _ms, _j, _kwh, ...); --map says "
+      "it\n"
+      "where that is not enough. A figure from a table is reconstructed unless the table says "
+      "what\n"
+      "it is.";
+  verb.options = frontier_options();
+  verb.positionals = {{"FILE", "CSV or JSON table of points; - is standard input", true, true}};
+  verb.examples = {
+      "perjoule frontier sweep.csv --deadline 50ms",
+      "perjoule frontier data/mlenergy_v2_llm.csv --where "
+      "model=meta-llama/Meta-Llama-3.1-8B-Instruct "
+      "--per request --deadline 100ms",
+      "perjoule frontier profile.csv --map time=elapsed_time:s --map 'energy=gpu*_energy:J' --eta "
+      "0.5",
+      "perjoule frontier runs.json --group-by gpu,model --slowdown 10% --json",
+  };
+  verb.run = run_frontier;
+  return verb;
+}
+
+}  // namespace perjoule::cli

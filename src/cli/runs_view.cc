@@ -1,0 +1,175 @@
+#include "cli/runs_view.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ctime>
+
+#include "base/csv.h"
+#include "base/energy_json.h"
+#include "base/text.h"
+#include "cli/table.h"
+
+namespace perjoule::cli {
+
+namespace {
+
+/// The energy under `name`; missing when the document has none that can be read.
+Energy energy_of(const Json* json, const std::string& otherwise) {
+  if (json == nullptr) return Energy::missing(otherwise);
+  const Json* inner = json->find("energy");
+  const Result<Energy> energy = energy_from_json(inner != nullptr ? *inner : *json);
+  return energy ? *energy : Energy::missing(otherwise);
+}
+
+std::string joules_text(const Energy& energy) {
+  if (energy.status == Status::kMissing) return "-";
+  return with_uncertainty(energy.joules, energy.expanded_uncertainty());
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+/// The text's beginning, cut where a UTF-8 character ends.
+std::string shortened(const std::string& text, std::size_t width) {
+  if (display_width(text) <= width) return text;
+  std::size_t end = 0;
+  for (std::size_t shown = 0; end < text.size(); ++end) {
+    const bool begins_character = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
+    if (begins_character && ++shown > width - 3) break;
+  }
+  return text.substr(0, end) + "...";
+}
+
+/// Control characters of a command would move the terminal's cursor.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string utc_text(std::int64_t unix_ns) {
+  std::time_t seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  const std::size_t size = std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
+  return std::string(text, size);
+}
+
+std::string runs_table(const std::vector<RunRecord>& runs) {
+  Table table({{"id"},
+               {"started (UTC)"},
+               {"took", Table::Align::kRight},
+               {"energy", Table::Align::kRight},
+               {"status"},
+               {"project"},
+               {"tags"},
+               {"command"}});
+  for (const RunRecord& run : runs) {
+    const Energy total = energy_of(run.document.find("total"), "total");
+    table.add({run.id, utc_text(run.started_unix_ns), to_text(run.duration, 3), joules_text(total),
+               std::string(name_of(total.status)), printable(run.project),
+               printable(joined(run.tags)), shortened(printable(run.command), 40)});
+  }
+  return table.text();
+}
+
+std::string run_text(const RunRecord& run) {
+  std::string out = fmt::format("run {}\n", run.id);
+  const auto line = [&out](std::string_view name, const std::string& value) {
+    if (!value.empty()) out += fmt::format("  {:<9}{}\n", name, printable(value));
+  };
+  line("command", run.command);
+  line("started", utc_text(run.started_unix_ns) + " UTC");
+  line("took", to_text(run.duration));
+  line("host", run.host);
+  line("project", run.project);
+  line("tags", joined(run.tags));
+  line("unit", run.unit);
+  Table table({{"source"},
+               {"energy (k=2)", Table::Align::kRight},
+               {"mean power", Table::Align::kRight},
+               {"status"},
+               {"grade"},
+               {"boundary"}});
+  const auto row = [&](const std::string& name, const Energy& energy) {
+    const bool known = energy.status != Status::kMissing && run.duration.value() > 0;
+    table.add({name, joules_text(energy),
+               known ? to_text(energy.joules / run.duration) : std::string("-"),
+               std::string(name_of(energy.status)), std::string(name_of(energy.grade())),
+               std::string(name_of(energy.boundary))});
+  };
+  const Json* sources = run.document.find("sources");
+  if (sources != nullptr && sources->as_array() != nullptr) {
+    for (const Json& source : *sources->as_array()) {
+      const Energy energy = energy_of(&source, source.string("source").value_or("?"));
+      row(printable(energy.source), energy);
+    }
+  }
+  row("total", energy_of(run.document.find("total"), "total"));
+  out += "\n" + table.text();
+  for (const StoredTimeline& timeline : run.timelines) {
+    out += fmt::format("{}{}: {} samples, one every {}\n",
+                       &timeline == run.timelines.data() ? "\n" : "", printable(timeline.source),
+                       timeline.watts.size(), to_text(timeline.dt, 3));
+  }
+  return out;
+}
+
+Json run_json(const RunRecord& run, bool with_samples) {
+  Json json = Json::object();
+  json["id"] = run.id;
+  json["started_unix_ns"] = run.started_unix_ns;
+  json["duration_s"] = run.duration.value();
+  json["host"] = run.host;
+  json["command"] = run.command;
+  json["project"] = run.project;
+  Json tags = Json::array();
+  for (const std::string& tag : run.tags) tags.push_back(tag);
+  json["tags"] = std::move(tags);
+  json["unit"] = run.unit;
+  json["document"] = run.document;
+  if (!with_samples) return json;
+  Json timelines = Json::array();
+  for (const StoredTimeline& timeline : run.timelines) {
+    Json entry = Json::object();
+    entry["source"] = timeline.source;
+    entry["t0_unix_ns"] = timeline.t0_unix_ns;
+    entry["dt_s"] = timeline.dt.value();
+    Json::Array watts;
+    watts.reserve(timeline.watts.size());
+    for (const float value : timeline.watts) watts.emplace_back(static_cast<double>(value));
+    entry["watts"] = Json(std::move(watts));
+    timelines.push_back(std::move(entry));
+  }
+  json["timelines"] = std::move(timelines);
+  return json;
+}
+
+std::string samples_csv(const std::vector<RunRecord>& runs) {
+  std::string out = "run,source,unix_s,watts\n";
+  for (const RunRecord& run : runs) {
+    for (const StoredTimeline& timeline : run.timelines) {
+      const std::string head = csv_field(run.id) + "," + csv_field(timeline.source) + ",";
+      for (std::size_t i = 0; i < timeline.watts.size(); ++i) {
+        const auto after_ns = static_cast<std::int64_t>(
+            std::llround(timeline.dt.value() * 1e9 * static_cast<double>(i)));
+        const std::int64_t ns = timeline.t0_unix_ns + after_ns;
+        out += head + fmt::format("{}.{:09},", ns / 1'000'000'000, ns % 1'000'000'000);
+        // Shortest decimal of the float, not of the double it widens to.
+        if (std::isfinite(timeline.watts[i])) out += fmt::format("{}", timeline.watts[i]);
+        out += "\n";
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace perjoule::cli
