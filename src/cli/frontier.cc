@@ -2,11 +2,9 @@
 // to run at.
 #include <fmt/format.h>
 
-#include <array>
-#include <iterator>
-
 #include "base/text.h"
 #include "cli/frontier_view.h"
+#include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "frontier/column_units.h"
@@ -16,37 +14,6 @@
 namespace perjoule::cli {
 
 namespace {
-
-constexpr std::array<std::string_view, 7> kRules{"deadline", "budget", "power", "slowdown",
-                                                 "eta",      "edp",    "knee"};
-
-/// The one rule the options name; the knee when they name none.
-Result<Rule> rule_from(const Arguments& arguments) {
-  std::string_view word;
-  for (const std::string_view candidate : kRules) {
-    if (!arguments.has(candidate)) continue;
-    if (!word.empty()) {
-      return Error::invalid_argument(
-          fmt::format("two rules are given: --{} and --{}", word, candidate), "give one");
-    }
-    word = candidate;
-  }
-  if (word.empty()) return Rule(Knee{});
-  PJ_TRY(Rule rule, parse_rule(word, arguments.value(word)));
-  if (arguments.has("max-power")) {
-    auto* eta = std::get_if<EtaCost>(&rule);
-    if (eta == nullptr) return Error::invalid_argument("--max-power belongs to --eta");
-    PJ_TRY(eta->max_power, arguments.read<Watts>("max-power", parse_watts));
-  }
-  if (arguments.has("lowest")) {
-    auto* slowdown = std::get_if<MaxSlowdown>(&rule);
-    if (slowdown == nullptr) return Error::invalid_argument("--lowest belongs to --slowdown");
-    slowdown->setting = arguments.value("lowest");
-  }
-  if (arguments.has("interpolate") && !std::holds_alternative<Deadline>(rule))
-    return Error::invalid_argument("--interpolate belongs to --deadline");
-  return rule;
-}
 
 std::vector<std::string> listed(const std::vector<std::string>& values) {
   std::vector<std::string> names;
@@ -149,6 +116,8 @@ Json document_of(const PointsTable& table, const Arguments& arguments, Answer an
 
 Result<int> run_frontier(const Arguments& arguments) {
   PJ_TRY(const Rule rule, rule_from(arguments));
+  if (arguments.has("interpolate") && !std::holds_alternative<Deadline>(rule))
+    return Error::invalid_argument("--interpolate belongs to --deadline");
   PJ_TRY(const PointsOptions options, options_from(arguments));
   PJ_TRY(PointsTable table, load_points(arguments.values("FILE"), options));
   note_power(rule, table);
@@ -166,7 +135,7 @@ Result<int> run_frontier(const Arguments& arguments) {
 }
 
 std::vector<Option> frontier_options() {
-  return {
+  std::vector<Option> options = {
       {"map", "FIGURE=COL[:unit]",
        "where a figure stands: time, energy, power, rate, uncertainty or status; COL may be a sum "
        "a+b or a pattern gpu*_energy",
@@ -177,20 +146,12 @@ std::vector<Option> frontier_options() {
       {"settings", "COL,...", "the columns that are settings; rows equal in them are repeats", "",
        true},
       {"per", "UNIT", "what the energy is for: token, step, image"},
-      {"deadline", "TIME", "least energy with time at most TIME"},
-      {"budget", "ENERGY", "least time with energy at most ENERGY"},
-      {"power", "POWER", "least time with mean power at most POWER"},
-      {"slowdown", "FACTOR", "least energy at most FACTOR (1.1 or 10%) slower than the fastest"},
-      {"lowest", "SETTING", "with --slowdown: the lowest value of SETTING instead"},
-      {"eta", "X", "least X E + (1 - X) Pmax t, X between 0 (time) and 1 (energy)"},
-      {"max-power", "POWER", "Pmax of --eta; the highest mean power of the points otherwise"},
-      {"edp", "", "least energy-delay product"},
-      {"knee", "",
-       "farthest below the line from fastest to least energy; taken when no rule is given"},
       {"interpolate", "SETTING", "with --deadline: also the value of SETTING that just meets it"},
       {"all", "", "show dominated points too"},
       {"plot", "", "draw a scatter plot, as on a terminal"},
   };
+  for (Option& option : rule_options()) options.push_back(std::move(option));
+  return options;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ std::vector<Verb> all_verbs() {
     for (Verb& verb : more) verbs.push_back(std::move(verb));
   };
   verbs.push_back(run_verb());
+  verbs.push_back(sweep_verb());
   verbs.push_back(devices_verb());
   add_all(runs_verbs());
   verbs.push_back(frontier_verb());

@@ -8,6 +8,7 @@ namespace perjoule::cli {
 Verb devices_verb();
 Verb frontier_verb();
 Verb run_verb();
+Verb sweep_verb();
 std::vector<Verb> runs_verbs();
 std::vector<Verb> twin_verbs();
 

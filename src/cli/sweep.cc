@@ -1,0 +1,192 @@
+// perjoule sweep: one command under many settings, the frontier they span, and the point to run at.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/frontier_view.h"
+#include "cli/rule_options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "frontier/points_format.h"
+#include "meter/sweep.h"
+
+namespace perjoule::cli {
+namespace {
+
+Result<SweepAxis> knob_axis(const std::string& name, const std::string& unit, const std::string& range) {
+  PJ_TRY(const std::vector<double> values, parse_range(range));
+  SweepAxis axis{SweepAxis::Kind::kKnob, name, {}};
+  for (const double value : values) axis.values.push_back(fmt::format("{} {}", value, unit));
+  return axis;
+}
+
+/// "batch=8,16,32" or "batch=8:32:8".
+Result<SweepAxis> parameter_axis(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return Error::invalid_argument("--param " + text + ": not NAME=VALUES", "write --param batch=8,16,32");
+  }
+  SweepAxis axis{SweepAxis::Kind::kParameter, text.substr(0, equals), {}};
+  const std::string_view values = std::string_view(text).substr(equals + 1);
+  const bool is_range = values.find(':') != std::string_view::npos && values.find(',') == std::string_view::npos;
+  if (is_range) {
+    if (const auto range = parse_range(values)) {
+      for (const double value : *range) axis.values.push_back(fmt::format("{}", value));
+      return axis;
+    }
+  }
+  for (const std::string_view value : split(values, ',')) axis.values.emplace_back(trim(value));
+  return axis;
+}
+
+Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
+  std::vector<SweepAxis> axes;
+  struct KnobOption {
+    const char* option;
+    const char* knob;
+    const char* unit;
+  };
+  for (const KnobOption& known : {KnobOption{"power-limit", "power limit", "W"}, KnobOption{"clock", "clock", "MHz"},
+                                  KnobOption{"memory-clock", "memory clock", "MHz"}}) {
+    if (!arguments.has(known.option)) continue;
+    auto axis = knob_axis(known.knob, known.unit, arguments.value(known.option));
+    if (!axis) return fail(axis, std::string("--") + known.option);
+    axes.push_back(std::move(*axis));
+  }
+  if (arguments.has("processors")) {
+    PJ_TRY(const std::vector<double> counts, parse_range(arguments.value("processors")));
+    SweepAxis axis{SweepAxis::Kind::kProcessors, "processors", {}};
+    for (const double count : counts) axis.values.push_back(fmt::format("{}", std::lround(count)));
+    axes.push_back(std::move(axis));
+  }
+  for (const std::string& text : arguments.values("param")) {
+    PJ_TRY(SweepAxis axis, parameter_axis(text));
+    axes.push_back(std::move(axis));
+  }
+  if (axes.empty()) {
+    return Error::invalid_argument("nothing to sweep", "give --power-limit, --clock, --processors or --param");
+  }
+  return axes;
+}
+
+Result<SweepOptions> options_from(const Arguments& arguments) {
+  SweepOptions options;
+  PJ_TRY(options.axes, axes_from(arguments));
+  options.command.spawn.arguments = arguments.command();
+  options.command.spawn.silence_output = !arguments.has("unit-pattern") && !arguments.has("show-output");
+  options.command.count_units = arguments.has("unit");
+  if (arguments.has("unit-pattern")) options.command.unit_pattern = arguments.value("unit-pattern");
+  PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
+  options.command.every = *every;
+  const auto repeats = parse_integer(arguments.value("repeat"));
+  if (!repeats || *repeats < 1 || *repeats > 10'000) {
+    return Error::invalid_argument("--repeat " + arguments.value("repeat") + ": not a count from 1 to 10000");
+  }
+  options.repeats = static_cast<int>(*repeats);
+  const std::string order = arguments.value("order");
+  if (order != "given" && order != "random") {
+    return Error::invalid_argument("--order " + order + ": not an order", "write given or random");
+  }
+  options.random_order = order == "random";
+  PJ_TRY(const auto warm_up, arguments.read<Seconds>("warm-up", parse_seconds));
+  PJ_TRY(const auto cool_down, arguments.read<Seconds>("cool-down", parse_seconds));
+  options.warm_up = *warm_up;
+  options.cool_down = *cool_down;
+  for (const std::string& group : arguments.values("devices")) {
+    for (const std::string_view id : split(group, ',')) options.devices.emplace_back(trim(id));
+  }
+  return options;
+}
+
+void show(const SweepProgress& progress) {
+  const SweepTrial& trial = progress.last;
+  std::string line = fmt::format("{}/{}  {}: ", progress.done, progress.total, trial.config.text());
+  if (trial.exit_status != 0) {
+    line += fmt::format("the command failed with status {}; left out", trial.exit_status);
+  } else {
+    line += fmt::format("{}, {}", to_text(trial.time, 4), with_uncertainty(trial.energy.joules, trial.energy.expanded_uncertainty()));
+  }
+  for (const std::string& note : trial.notes) line += "; " + note;
+  complain(line);
+}
+
+Result<int> run_sweep(const Arguments& arguments) {
+  PJ_TRY(const SweepOptions options, options_from(arguments));
+  PJ_TRY(const Rule rule, rule_from(arguments));
+  const RealClock clock;
+  const Inventory machine = discover(Roots::from_environment(), clock);
+  PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
+  for (const std::string& line : journal.replayed()) complain(line);
+  PJ_TRY(const SweepResult result, sweep(machine, clock, journal, options, show));
+  if (!result.restored) complain(result.restored.error().text());
+
+  PointsFile file{arguments.value("unit"), points_of(result)};
+  if (arguments.has("output")) {
+    const std::string path = arguments.value("output");
+    const bool json = path.size() > 5 && path.ends_with(".json");
+    PJ_CHECK(write_file_atomically(path, json ? points_json(file).dump(2) + "\n" : points_csv(file)));
+  }
+  if (result.interrupted) complain("interrupted: the points so far are shown, and every knob is back");
+  if (file.points.empty()) {
+    return Error::unavailable("no setting could be measured", "see the lines above for each one's reason");
+  }
+  PJ_TRY(const Frontier frontier, Frontier::make(file.points));
+  PJ_TRY(const Choice choice, frontier.choose(rule));
+  FrontierView view{frontier, choice};
+  view.unit = file.unit;
+  view.all = true;
+  view.plot = output_is_terminal() && !arguments.json();
+  if (arguments.json()) {
+    Json document = Json::object();
+    document["schema"] = "perjoule.sweep.v1";
+    document["interrupted"] = result.interrupted;
+    document["points"] = points_json(file);
+    document["choice"] = frontier_json(view);
+    print(document.dump(2) + "\n");
+  } else {
+    print(frontier_text(view));
+  }
+  return choice.miss ? kAnswerIsNo : kDone;
+}
+
+}  // namespace
+
+Verb sweep_verb() {
+  Verb verb;
+  verb.name = "sweep";
+  verb.summary = "measure a command under many settings and choose one";
+  verb.description =
+      "Runs the command once for every combination of the axes and repeat, turning knobs through a journal that "
+      "puts them back on any exit. {name} in the command is replaced by the parameter's value, which is also set as "
+      "the variable of that name. Ctrl-C stops after the present run and shows what there is.";
+  verb.options = {
+      {"power-limit", "W:W:STEP", "power limits of the GPUs (of the CPUs where there is no GPU)"},
+      {"clock", "MHZ:MHZ:STEP", "locked graphics clocks"},
+      {"memory-clock", "MHZ,...", "locked memory clocks"},
+      {"processors", "N:N:STEP", "processors the command may use"},
+      {"param", "NAME=V,...", "any word of the command or variable of its environment", "", true},
+      {"devices", "ID,...", "only these devices' knobs", "", true},
+      {"repeat", "N", "runs of each setting", "1"},
+      {"order", "ORDER", "given, or random against drift", "given"},
+      {"warm-up", "TIME", "beginning of each run that does not count (with --unit)", "0s"},
+      {"cool-down", "TIME", "pause between runs", "0s"},
+      {"every", "TIME", "sampling period", "50ms"},
+      {"unit", "NAME", "count units of work and give time and energy per unit"},
+      {"unit-pattern", "REGEX", "count units in the output"},
+      {"show-output", "", "let the command's output through"},
+      {"output", "FILE", "write the points (.csv or .json), for perjoule frontier"},
+  };
+  for (Option& option : rule_options()) verb.options.push_back(std::move(option));
+  verb.takes_command = true;
+  verb.examples = {
+      "perjoule sweep --power-limit 200:700:100 --unit step -- python3 train.py",
+      "perjoule sweep --param batch=8,16,32 --repeat 3 --order random --unit step -- ./train --batch {batch}",
+      "perjoule sweep --param OMP_NUM_THREADS=1,2,4 --slowdown 10% --output points.csv -- ./solve",
+  };
+  verb.run = run_sweep;
+  return verb;
+}
+
+}  // namespace perjoule::cli
