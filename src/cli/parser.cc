@@ -81,6 +81,7 @@ class Parser {
           app->add_option(positional.name, entry.values[positional.name], positional.help);
       added->required(positional.required);
       added->expected(positional.repeatable ? -1 : 1);
+      added->allow_extra_args(positional.repeatable);
     }
     app->footer(footer(verb));
   }

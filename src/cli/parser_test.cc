@@ -44,6 +44,21 @@ TEST(Parser, OptionsDefaultsPositionalsAndCommand) {
   EXPECT_EQ(made.seen.command(), (std::vector<std::string>{"ls", "--every"}));
 }
 
+TEST(Parser, TwoPositionalsTakeOneWordEach) {
+  Verb verb;
+  verb.name = "compare";
+  verb.positionals = {{"A", "first"}, {"B", "second"}};
+  Arguments seen;
+  verb.run = [&seen](const Arguments& arguments) -> Result<int> {
+    seen = arguments;
+    return 0;
+  };
+  const char* words[] = {"perjoule", "compare", "x", "y"};
+  ASSERT_EQ(dispatch({verb}, 4, words), 0);
+  EXPECT_EQ(seen.values("A"), std::vector<std::string>{"x"});
+  EXPECT_EQ(seen.values("B"), std::vector<std::string>{"y"});
+}
+
 TEST(Parser, UsageErrorsAnswerTwo) {
   EXPECT_EQ(call({"box", "open", "--nonsense", "x", "--", "ls"}).status, kUsage);
   EXPECT_EQ(call({"box", "open", "--", "ls"}).status, kUsage);

@@ -10,7 +10,8 @@ namespace perjoule::cli {
 
 std::vector<Option> rule_options();
 
-/// The one rule the options name; the knee when they name none. invalid_argument when they name two.
+/// The one rule the options name; the knee when they name none. invalid_argument when they name
+/// two.
 Result<Rule> rule_from(const Arguments& arguments);
 
 }  // namespace perjoule::cli

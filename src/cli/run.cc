@@ -2,17 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <csignal>
-
-#include "base/energy_json.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/run_report.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/discovery.h"
 #include "meter/command_run.h"
+#include "store/sqlite_store.h"
 
 namespace perjoule::cli {
 namespace {
@@ -88,6 +84,13 @@ Result<Measurement> measure_baseline(const Inventory& machine, const Clock& cloc
   return std::move(result.measurement);
 }
 
+/// A store that cannot be written is no reason to lose the figures: they are printed all the same.
+void keep(const RunReport& report) {
+  auto store = SqliteStore::open(default_store_path(), StoreAccess::kWrite);
+  const auto id = store ? (*store)->save_run(run_record(report)) : Result<std::string>(fail(store));
+  complain(id ? "kept as run " + *id : "run not kept: " + id.error().text());
+}
+
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(CommandOptions options, read_options(arguments));
   const RealClock clock;
@@ -121,6 +124,7 @@ Result<int> run(const Arguments& arguments) {
   }
   PJ_TRY(report.result, run_command(meter, options));
   if (live) std::fprintf(stderr, "\r\033[K");
+  if (!arguments.has("no-store")) keep(report);
   PJ_CHECK(deliver(report, arguments));
   if (report.result.budget_reached) return kBudgetReached;
   return report.result.end.status;

@@ -193,6 +193,29 @@ Json run_document(const RunReport& report) {
   return json;
 }
 
+RunRecord run_record(const RunReport& report) {
+  const Measurement& measurement = report.result.measurement;
+  RunRecord record;
+  record.started_unix_ns = measurement.begin_unix_ns;
+  record.duration = measurement.duration;
+  record.host = host_name();
+  for (const std::string& word : report.command)
+    record.command += (record.command.empty() ? "" : " ") + word;
+  record.project = report.project;
+  if (!report.tag.empty()) record.tags.push_back(report.tag);
+  record.unit = report.unit;
+  record.document = run_document(report);
+  for (const Course& course : report.result.courses) {
+    StoredTimeline timeline;
+    timeline.source = course.info.id;
+    timeline.t0_unix_ns = measurement.begin_unix_ns;
+    timeline.dt = std::max(report.every, course.info.tick);
+    timeline.watts = course.timeline->even_power(timeline.dt);
+    if (!timeline.watts.empty()) record.timelines.push_back(std::move(timeline));
+  }
+  return record;
+}
+
 Outcome deliver(const RunReport& report, const Arguments& arguments) {
   if (arguments.has("csv")) PJ_CHECK(write_courses(report, arguments.value("csv")));
   if (arguments.json()) {

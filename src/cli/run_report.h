@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cli/verb.h"
 #include "meter/command_run.h"
+#include "store/store.h"
 
 namespace perjoule::cli {
 
@@ -24,7 +25,10 @@ struct RunReport {
 /// The document perjoule.run.v1 (docs/formats.md).
 Json run_document(const RunReport& report);
 
-/// Prints table or JSON, writes the CSV asked for, keeps the run in the store.
+/// The run as the store keeps it: document and even timelines.
+RunRecord run_record(const RunReport& report);
+
+/// Prints table or JSON and writes the CSV asked for.
 Outcome deliver(const RunReport& report, const Arguments& arguments);
 
 }  // namespace perjoule::cli

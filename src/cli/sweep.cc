@@ -15,7 +15,8 @@
 namespace perjoule::cli {
 namespace {
 
-Result<SweepAxis> knob_axis(const std::string& name, const std::string& unit, const std::string& range) {
+Result<SweepAxis> knob_axis(const std::string& name, const std::string& unit,
+                            const std::string& range) {
   PJ_TRY(const std::vector<double> values, parse_range(range));
   SweepAxis axis{SweepAxis::Kind::kKnob, name, {}};
   for (const double value : values) axis.values.push_back(fmt::format("{} {}", value, unit));
@@ -26,11 +27,13 @@ Result<SweepAxis> knob_axis(const std::string& name, const std::string& unit, co
 Result<SweepAxis> parameter_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return Error::invalid_argument("--param " + text + ": not NAME=VALUES", "write --param batch=8,16,32");
+    return Error::invalid_argument("--param " + text + ": not NAME=VALUES",
+                                   "write --param batch=8,16,32");
   }
   SweepAxis axis{SweepAxis::Kind::kParameter, text.substr(0, equals), {}};
   const std::string_view values = std::string_view(text).substr(equals + 1);
-  const bool is_range = values.find(':') != std::string_view::npos && values.find(',') == std::string_view::npos;
+  const bool is_range =
+      values.find(':') != std::string_view::npos && values.find(',') == std::string_view::npos;
   if (is_range) {
     if (const auto range = parse_range(values)) {
       for (const double value : *range) axis.values.push_back(fmt::format("{}", value));
@@ -48,8 +51,9 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
     const char* knob;
     const char* unit;
   };
-  for (const KnobOption& known : {KnobOption{"power-limit", "power limit", "W"}, KnobOption{"clock", "clock", "MHz"},
-                                  KnobOption{"memory-clock", "memory clock", "MHz"}}) {
+  for (const KnobOption& known :
+       {KnobOption{"power-limit", "power limit", "W"}, KnobOption{"clock", "clock", "MHz"},
+        KnobOption{"memory-clock", "memory clock", "MHz"}}) {
     if (!arguments.has(known.option)) continue;
     auto axis = knob_axis(known.knob, known.unit, arguments.value(known.option));
     if (!axis) return fail(axis, std::string("--") + known.option);
@@ -66,7 +70,8 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
     axes.push_back(std::move(axis));
   }
   if (axes.empty()) {
-    return Error::invalid_argument("nothing to sweep", "give --power-limit, --clock, --processors or --param");
+    return Error::invalid_argument("nothing to sweep",
+                                   "give --power-limit, --clock, --processors or --param");
   }
   return axes;
 }
@@ -75,14 +80,16 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
   SweepOptions options;
   PJ_TRY(options.axes, axes_from(arguments));
   options.command.spawn.arguments = arguments.command();
-  options.command.spawn.silence_output = !arguments.has("unit-pattern") && !arguments.has("show-output");
+  options.command.spawn.silence_output =
+      !arguments.has("unit-pattern") && !arguments.has("show-output");
   options.command.count_units = arguments.has("unit");
   if (arguments.has("unit-pattern")) options.command.unit_pattern = arguments.value("unit-pattern");
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
   options.command.every = *every;
   const auto repeats = parse_integer(arguments.value("repeat"));
   if (!repeats || *repeats < 1 || *repeats > 10'000) {
-    return Error::invalid_argument("--repeat " + arguments.value("repeat") + ": not a count from 1 to 10000");
+    return Error::invalid_argument("--repeat " + arguments.value("repeat") +
+                                   ": not a count from 1 to 10000");
   }
   options.repeats = static_cast<int>(*repeats);
   const std::string order = arguments.value("order");
@@ -106,7 +113,8 @@ void show(const SweepProgress& progress) {
   if (trial.exit_status != 0) {
     line += fmt::format("the command failed with status {}; left out", trial.exit_status);
   } else {
-    line += fmt::format("{}, {}", to_text(trial.time, 4), with_uncertainty(trial.energy.joules, trial.energy.expanded_uncertainty()));
+    line += fmt::format("{}, {}", to_text(trial.time, 4),
+                        with_uncertainty(trial.energy.joules, trial.energy.expanded_uncertainty()));
   }
   for (const std::string& note : trial.notes) line += "; " + note;
   complain(line);
@@ -126,11 +134,14 @@ Result<int> run_sweep(const Arguments& arguments) {
   if (arguments.has("output")) {
     const std::string path = arguments.value("output");
     const bool json = path.size() > 5 && path.ends_with(".json");
-    PJ_CHECK(write_file_atomically(path, json ? points_json(file).dump(2) + "\n" : points_csv(file)));
+    PJ_CHECK(
+        write_file_atomically(path, json ? points_json(file).dump(2) + "\n" : points_csv(file)));
   }
-  if (result.interrupted) complain("interrupted: the points so far are shown, and every knob is back");
+  if (result.interrupted)
+    complain("interrupted: the points so far are shown, and every knob is back");
   if (file.points.empty()) {
-    return Error::unavailable("no setting could be measured", "see the lines above for each one's reason");
+    return Error::unavailable("no setting could be measured",
+                              "see the lines above for each one's reason");
   }
   PJ_TRY(const Frontier frontier, Frontier::make(file.points));
   PJ_TRY(const Choice choice, frontier.choose(rule));
@@ -158,8 +169,10 @@ Verb sweep_verb() {
   verb.name = "sweep";
   verb.summary = "measure a command under many settings and choose one";
   verb.description =
-      "Runs the command once for every combination of the axes and repeat, turning knobs through a journal that "
-      "puts them back on any exit. {name} in the command is replaced by the parameter's value, which is also set as "
+      "Runs the command once for every combination of the axes and repeat, turning knobs through a "
+      "journal that "
+      "puts them back on any exit. {name} in the command is replaced by the parameter's value, "
+      "which is also set as "
       "the variable of that name. Ctrl-C stops after the present run and shows what there is.";
   verb.options = {
       {"power-limit", "W:W:STEP", "power limits of the GPUs (of the CPUs where there is no GPU)"},
@@ -182,7 +195,8 @@ Verb sweep_verb() {
   verb.takes_command = true;
   verb.examples = {
       "perjoule sweep --power-limit 200:700:100 --unit step -- python3 train.py",
-      "perjoule sweep --param batch=8,16,32 --repeat 3 --order random --unit step -- ./train --batch {batch}",
+      "perjoule sweep --param batch=8,16,32 --repeat 3 --order random --unit step -- ./train "
+      "--batch {batch}",
       "perjoule sweep --param OMP_NUM_THREADS=1,2,4 --slowdown 10% --output points.csv -- ./solve",
   };
   verb.run = run_sweep;

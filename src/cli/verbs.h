@@ -5,6 +5,7 @@
 
 namespace perjoule::cli {
 
+Verb compare_verb();
 Verb devices_verb();
 Verb frontier_verb();
 Verb run_verb();

@@ -54,4 +54,29 @@ Watts Timeline::power(std::size_t i) const {
   return Watts(static_cast<double>(totals_[i + 1] - totals_[i]) * 1e3 / ns);
 }
 
+std::vector<float> Timeline::even_power(Seconds dt) const {
+  std::vector<float> watts;
+  if (size() < 2 || dt.value() <= 0) return watts;
+  const double step = dt.value() * 1e9;
+  const double span = static_cast<double>(times_.back() - times_.front());
+  const auto steps = static_cast<std::size_t>(std::min(span / step, 1e8));
+  std::size_t i = 0;
+  // Accumulated energy at `when`, linear between samples; `when` only grows.
+  const auto total_at = [&](double when) {
+    while (i + 2 < size() && static_cast<double>(times_[i + 1] - times_.front()) < when) ++i;
+    const double from = static_cast<double>(times_[i] - times_.front());
+    const double to = static_cast<double>(times_[i + 1] - times_.front());
+    const double share = to > from ? (when - from) / (to - from) : 1;
+    return static_cast<double>(totals_[i]) +
+           share * static_cast<double>(totals_[i + 1] - totals_[i]);
+  };
+  double before = total_at(0);
+  for (std::size_t k = 1; k <= steps; ++k) {
+    const double after = total_at(static_cast<double>(k) * step);
+    watts.push_back(static_cast<float>((after - before) * 1e3 / step));
+    before = after;
+  }
+  return watts;
+}
+
 }  // namespace perjoule

@@ -30,6 +30,8 @@ class Timeline {
   std::uint64_t total_micro(std::size_t i) const { return totals_[i]; }
   /// Mean power between sample i and i+1.
   Watts power(std::size_t i) const;
+  /// Mean power in even steps of `dt` from the first sample on. O(size + steps).
+  std::vector<float> even_power(Seconds dt) const;
   /// Each kept sample stands for 2^thinnings taken ones.
   int thinnings() const { return thinnings_; }
   std::uint64_t missed_ticks() const { return missed_; }

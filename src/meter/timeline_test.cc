@@ -32,6 +32,23 @@ TEST(Timeline, PowerIsTheDifferenceOverTime) {
   EXPECT_DOUBLE_EQ(timeline.power(0).value(), 250);
 }
 
+TEST(Timeline, EvenPowerKeepsTheEnergy) {
+  Timeline timeline(64);
+  double total = 0;
+  std::int64_t at = 0;
+  for (int i = 0; i < 50; ++i) {
+    timeline.add(Instant{at}, static_cast<std::uint64_t>(total));
+    at += 7'000'000 + (i % 3) * 1'000'000;
+    total += 100'000 + i * 1000;
+  }
+  const std::vector<float> watts = timeline.even_power(Seconds(0.01));
+  double energy = 0;
+  for (const float w : watts) energy += static_cast<double>(w) * 0.01;
+  const double whole = static_cast<double>(timeline.total_micro(49)) * 1e-6;
+  EXPECT_NEAR(energy, whole, whole * 0.04);  // the last step is not full
+  EXPECT_TRUE(Timeline(8).even_power(Seconds(1)).empty());
+}
+
 TEST(Timeline, MissedTicksAreCounted) {
   Timeline timeline(8);
   timeline.note_gap(3);

@@ -1,0 +1,50 @@
+// Two measurements side by side: do they differ, by how much, and what kind of saving is it?
+//
+// The gain and offset errors of a sensor are the same in both and cancel, so that two runs can be told apart
+// far below the uncertainty of either. With an idle baseline the difference splits into static energy (less
+// time spent waiting at idle power) and dynamic energy (less work done).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/energy.h"
+#include "base/json.h"
+
+namespace perjoule {
+
+/// What a run says of itself, as far as a comparison needs it.
+struct ComparedRun {
+  std::string name;
+  Seconds time;
+  Energy total;
+  std::optional<Energy> static_energy;  ///< idle power over the run's time
+  double units = 0;
+  std::string unit;
+};
+
+/// From a document perjoule.run.v1. invalid_argument naming the member that is missing.
+Result<ComparedRun> compared_run(const Json& document, std::string name);
+
+enum class Difference {
+  kNone,       ///< within the uncertainty of the difference
+  kLess,       ///< the second takes less
+  kMore,
+  kUnknown,    ///< an energy is missing
+};
+
+struct Comparison {
+  Energy change;           ///< second minus first, shared errors cancelled
+  double relative = 0;     ///< change over the first
+  double relative_half_width = 0;  ///< k=2
+  Difference verdict = Difference::kUnknown;
+  std::optional<Energy> static_change;
+  std::optional<Energy> dynamic_change;
+  std::string kind;        ///< "less waiting", "less work", "both", or empty when it cannot be told
+  double time_ratio = 1;   ///< second over first
+  bool per_unit = false;   ///< both counted the same unit: figures are per unit
+};
+
+Comparison compare(const ComparedRun& first, const ComparedRun& second);
+
+}  // namespace perjoule
