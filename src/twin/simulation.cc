@@ -160,7 +160,7 @@ void begin(Simulation& s, const Silicon& chip, double temperature_c) {
 }
 
 void advance(Simulation& s, const Silicon& chip, const Controls& c, std::int64_t to_ns,
-             MillisecondEnd* observer) {
+             MillisecondEnd* observer, std::uint64_t stop_ticket) {
   // A ceiling lowered by a lock binds at once.
   if (s.clock_mhz > c.ceiling_mhz) {
     s.clock_mhz = c.ceiling_mhz;
@@ -171,7 +171,7 @@ void advance(Simulation& s, const Silicon& chip, const Controls& c, std::int64_t
     s.steady_ms = 0;
   }
   int quiet_observer = 0;
-  while (s.now_ns < to_ns) {
+  while (s.now_ns < to_ns && s.ended_ticket < stop_ticket) {
     const std::int64_t limit =
         observer == nullptr ? std::numeric_limits<std::int64_t>::max() : quiet_observer;
     if (const std::int64_t n = std::min(limit, quiet_ms(s, chip, c, to_ns)); n > 0) {

@@ -29,6 +29,7 @@ constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr int kHistoryMs = 2048;  ///< cumulative energy kept, for windows up to 2 s
 constexpr int kQueueLength = 16;  ///< phases waiting on one device
 constexpr int kThermalStepMs = 100;
+constexpr std::uint64_t kNoTicket = ~std::uint64_t{0};
 
 /// What holds the device back; plain data that setters change between two calls of advance().
 struct Controls {
@@ -82,9 +83,10 @@ class MillisecondEnd {
   virtual int at(const Simulation& simulation) = 0;
 };
 
-/// Integrates to `to_ns`; nothing happens when that is in the past. `observer` may be null.
+/// Integrates to `to_ns`, or to the end of the phase `stop_ticket` if that comes first; nothing
+/// happens when that is in the past. `observer` may be null.
 void advance(Simulation& simulation, const Silicon& chip, const Controls& controls,
-             std::int64_t to_ns, MillisecondEnd* observer);
+             std::int64_t to_ns, MillisecondEnd* observer, std::uint64_t stop_ticket = kNoTicket);
 
 /// Adds a phase to the queue as of now_ns and answers its ticket; 0 when the queue is full.
 std::uint64_t post(Simulation& simulation, const Phase& phase, int pid);
