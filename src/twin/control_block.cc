@@ -90,12 +90,16 @@ ControlMapping::~ControlMapping() {
   if (block_ != nullptr) munmap(block_, bytes_);
 }
 
-ControlLock::ControlLock(ControlBlock& block) : block_(block) {
+ControlLock::ControlLock(ControlBlock& block) : block_(block) { acquire(); }
+
+ControlLock::~ControlLock() { release(); }
+
+void ControlLock::acquire() {
   // The last owner died while holding it: each step of the simulation leaves the block usable.
   if (pthread_mutex_lock(&block_.mutex) == EOWNERDEAD) pthread_mutex_consistent(&block_.mutex);
 }
 
-ControlLock::~ControlLock() { pthread_mutex_unlock(&block_.mutex); }
+void ControlLock::release() { pthread_mutex_unlock(&block_.mutex); }
 
 std::int64_t now_ns(const ControlBlock& block) {
   if (block.mode == ClockMode::kManual) return block.manual_now_ns;

@@ -25,6 +25,7 @@ constexpr std::uint32_t kVersion = 1;                 ///< of the layout: anothe
 constexpr int kMaxDevices = 16;
 constexpr int kMaxProcesses = 16;
 constexpr int kMaxCallFaults = 32;
+constexpr int kMaxClients = 64;
 
 enum class ClockMode : int { kReal = 0, kManual = 1 };
 
@@ -129,6 +130,7 @@ struct ControlBlock {
   DeviceBlock devices[kMaxDevices];
   CallFault call_faults[kMaxCallFaults];
   int call_fault_count = 0;
+  int clients[kMaxClients] = {};  ///< pids that have the stand-in initialised
   std::uint64_t replay_total = 0;
 };
 
@@ -160,6 +162,8 @@ class ControlLock {
   ~ControlLock();
   ControlLock(const ControlLock&) = delete;
   ControlLock& operator=(const ControlLock&) = delete;
+  void release();
+  void acquire();
 
  private:
   ControlBlock& block_;
