@@ -33,6 +33,9 @@ TEST_F(Standin, CountsAndFindsDevices) {
     ASSERT_EQ(call("nvmlDeviceGetHandleByPciBusId_v2", id, &again), nvml::kSuccess) << id;
     EXPECT_EQ(again, device(2));
   }
+  char version[96];
+  ASSERT_EQ(call("nvmlSystemGetDriverVersion", version, unsigned{sizeof version}), nvml::kSuccess);
+  EXPECT_NE(std::strstr(version, "simulated"), nullptr);
   char shorter[4];
   EXPECT_EQ(call("nvmlDeviceGetName", device(), shorter, unsigned{sizeof shorter}),
             nvml::kInsufficientSize);
