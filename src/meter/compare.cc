@@ -1,8 +1,10 @@
 #include "meter/compare.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/energy_json.h"
+#include "meter/uncertainty.h"
 
 namespace perjoule {
 
@@ -44,6 +46,30 @@ std::string kind_of(const Energy& static_change, const Energy& dynamic_change) {
   if (waits) return less + " waiting";
   return works ? less + " work" : std::string();
 }
+/// A model's error need not be the same in two runs; a sensor's is.
+bool is_model_error(const std::string& sensor) { return sensor.ends_with(kModelErrorSuffix); }
+
+/// One sigma of the ratio b/a. An error proportional to the energy (a gain) is the same factor in both and
+/// leaves no trace; an offset leaves what its two times differ by.
+double ratio_sigma(const Energy& a, const Energy& b) {
+  const double first = a.joules.value();
+  const double ratio = b.joules.value() / first;
+  double variance = std::pow(b.random.value(), 2) + std::pow(ratio * a.random.value(), 2);
+  for (const SystematicPart& part : b.systematic) {
+    double shared = 0;
+    for (const SystematicPart& other : a.systematic) {
+      if (other.sensor == part.sensor && !is_model_error(part.sensor)) shared = ratio * other.sigma.value();
+    }
+    variance += std::pow(part.sigma.value() - shared, 2);
+  }
+  for (const SystematicPart& part : a.systematic) {
+    const bool matched = !is_model_error(part.sensor) &&
+                         std::any_of(b.systematic.begin(), b.systematic.end(),
+                                     [&](const SystematicPart& other) { return other.sensor == part.sensor; });
+    if (!matched) variance += std::pow(ratio * part.sigma.value(), 2);
+  }
+  return std::sqrt(variance) / std::abs(first);
+}
 }  // namespace
 
 Comparison compare(const ComparedRun& first, const ComparedRun& second) {
@@ -56,13 +82,14 @@ Comparison compare(const ComparedRun& first, const ComparedRun& second) {
   out.change = b - a;
   out.time_ratio = first.time.value() > 0 ? (second.time * b_scale) / (first.time * a_scale) : 1;
   if (out.change.status == Status::kMissing) return out;
-  const double half_width = out.change.expanded_uncertainty().value();
-  if (a.joules.value() != 0) {
-    out.relative = out.change.joules / a.joules;
-    out.relative_half_width = std::abs(half_width / a.joules.value());
+  if (a.joules.value() == 0) return out;
+  out.relative = out.change.joules / a.joules;
+  out.relative_half_width = 2 * ratio_sigma(a, b);
+  if (std::abs(out.relative) <= out.relative_half_width) {
+    out.verdict = Difference::kNone;
+  } else {
+    out.verdict = out.relative < 0 ? Difference::kLess : Difference::kMore;
   }
-  const double change = out.change.joules.value();
-  out.verdict = std::abs(change) <= half_width ? Difference::kNone : change < 0 ? Difference::kLess : Difference::kMore;
   if (first.static_energy && second.static_energy) {
     out.static_change = *second.static_energy * b_scale - *first.static_energy * a_scale;
     out.dynamic_change = out.change - *out.static_change;

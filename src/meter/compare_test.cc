@@ -28,6 +28,20 @@ TEST(Compare, ASharedGainDoesNotHideASmallDifference) {
   EXPECT_LT(difference.change.expanded_uncertainty().value(), 1.4);
 }
 
+TEST(Compare, AGainIsTheSameFactorInBothAndNeverDecides) {
+  ComparedRun a = run(1, 100);
+  ComparedRun b = run(1, 50);
+  a.total.systematic = {{"gpu:a/gain", Joules(40)}};
+  b.total.systematic = {{"gpu:a/gain", Joules(20)}};
+  const Comparison half = compare(a, b);
+  EXPECT_EQ(half.verdict, Difference::kLess);
+  EXPECT_LT(half.relative_half_width, 0.01);
+  // A model's error may differ between two loads: there it decides.
+  a.total.systematic = {{"cpu:0/package/model", Joules(40)}};
+  b.total.systematic = {{"cpu:0/package/model", Joules(20)}};
+  EXPECT_EQ(compare(a, b).verdict, Difference::kNone);
+}
+
 TEST(Compare, WithinTheUncertaintyThereIsNoDifference) {
   EXPECT_EQ(compare(run(1, 700), run(1, 700.5)).verdict, Difference::kNone);
 }

@@ -96,10 +96,13 @@ Energy to_energy(const SourceInfo& info, const EnergyEstimate& estimate) {
     variance += part.value() * part.value();
   }
   energy.random = Joules(std::sqrt(variance));
-  if (b.gain.value() > 0)
-    energy.systematic.push_back({info.device + "/" + info.scope + "/gain", b.gain});
+  const std::string sensor = info.device + "/" + info.scope;
+  if (b.gain.value() > 0) {
+    const char* suffix = info.status == Status::kEstimated ? kModelErrorSuffix : "/gain";
+    energy.systematic.push_back({sensor + suffix, b.gain});
+  }
   if (b.offset.value() > 0)
-    energy.systematic.push_back({info.device + "/" + info.scope + "/offset", b.offset});
+    energy.systematic.push_back({sensor + "/offset", b.offset});
   energy.lower = estimate.lower;
   energy.upper = estimate.upper;
   energy.source = info.id;

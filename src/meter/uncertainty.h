@@ -57,6 +57,9 @@ struct EnergyEstimate {
 /// The best estimate of the true energy and its budget.
 EnergyEstimate estimate_energy(const SourceInfo& info, const WindowFacts& facts);
 
+/// Ends the name of a systematic part that is a model's error, which two windows need not share.
+constexpr const char* kModelErrorSuffix = "/model";
+
 /// The estimate as an Energy: random parts in quadrature, gain and offset as systematic parts of
 /// the sensor.
 Energy to_energy(const SourceInfo& info, const EnergyEstimate& estimate);
