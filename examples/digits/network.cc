@@ -109,16 +109,16 @@ std::vector<int> Network::classify(const std::vector<float>& pixels, std::size_t
   return best;
 }
 
-StepWork Network::step_work(std::size_t batch) const {
+StepWork Network::step_work(std::size_t batch, double scale, double rows) const {
   double weights = 0;
   double values = 0;
   for (const Layer& layer : layers_) {
-    weights += static_cast<double>(layer.inputs * layer.outputs);
-    values += static_cast<double>(layer.inputs + layer.outputs);
+    weights += scale * static_cast<double>(layer.inputs * layer.outputs);
+    values += std::sqrt(scale) * static_cast<double>(layer.inputs + layer.outputs);
   }
-  const double rows = static_cast<double>(batch);
+  const double length = rows * static_cast<double>(batch);
   constexpr double kBytes = sizeof(float);
-  return {6 * rows * weights, kBytes * (4 * weights + 4 * rows * values)};
+  return {6 * length * weights, kBytes * (4 * weights + 4 * length * values)};
 }
 
 }  // namespace digits

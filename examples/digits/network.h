@@ -35,9 +35,10 @@ class Network {
   float train_step(const std::vector<float>& pixels, const std::vector<int>& labels, float rate);
   /// The most likely class of each row.
   std::vector<int> classify(const std::vector<float>& pixels, std::size_t rows);
-  /// Forward and backward passes are three products of 2 B W flop each; weights, gradients and
-  /// momenta move once.
-  StepWork step_work(std::size_t batch) const;
+  /// Work of a step of a network `scale` times as many weights large (widths grow by its root) on a
+  /// batch `rows` times as long: three products of 2 B W flop; weights, gradients and momenta move
+  /// once, activations twice.
+  StepWork step_work(std::size_t batch, double scale = 1, double rows = 1) const;
 
  private:
   void forward(const std::vector<float>& pixels, std::size_t rows);

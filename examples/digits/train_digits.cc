@@ -35,7 +35,8 @@ struct Options {
   std::size_t batch = 64;
   std::size_t width = 256;
   float rate = 0.05F;
-  double scale = 2e5;
+  double scale = 1e4;  ///< what is posted to the twin is a step of a network so many times as large
+  double rows = 64;    ///< on a batch so many times as long
   unsigned device = 0;
 };
 
@@ -43,7 +44,7 @@ struct Options {
   std::fprintf(stderr,
                "train_digits: %s\nusage: train_digits [--data FILE] [--epochs N] [--batch N] "
                "[--width N] [--rate X] "
-               "[--scale X] [--device N]\n",
+               "[--scale X] [--rows X] [--device N]\n",
                why);
   std::exit(2);
 }
@@ -70,6 +71,8 @@ Options parse(int argc, char** argv) {
       options.rate = static_cast<float>(number);
     else if (name == "--scale")
       options.scale = number;
+    else if (name == "--rows")
+      options.rows = number;
     else if (name == "--device")
       options.device = static_cast<unsigned>(number);
     else
@@ -160,9 +163,7 @@ int main(int argc, char** argv) {
 
   digits::Network network({kPixels, options.width, options.width, 10}, 1);
   const SimulatedGpu gpu(options.device);
-  digits::StepWork work = network.step_work(options.batch);
-  work.flop *= options.scale;
-  work.bytes *= options.scale;
+  const digits::StepWork work = network.step_work(options.batch, options.scale, options.rows);
   const char* unit_fd = std::getenv("PERJOULE_UNIT_FD");
   const int report = unit_fd != nullptr ? std::atoi(unit_fd) : -1;
 

@@ -49,26 +49,41 @@ Json document_of(const ComparedRun& a, const ComparedRun& b, const Comparison& c
 }
 
 std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison& c) {
-  Table table({{""}, {"TIME", Table::Align::kRight}, {"ENERGY", Table::Align::kRight}, {"STATUS"}, {"GRADE"}});
+  Table table({{""},
+               {"TIME", Table::Align::kRight},
+               {"ENERGY", Table::Align::kRight},
+               {"STATUS"},
+               {"GRADE"}});
   for (const ComparedRun* run : {&a, &b}) {
     const double scale = c.per_unit ? 1 / run->units : 1;
     const Energy energy = run->total * scale;
-    table.add({run->name, to_text(run->time * scale, 4), with_uncertainty(energy.joules, energy.expanded_uncertainty()),
+    table.add({run->name, to_text(run->time * scale, 4),
+               with_uncertainty(energy.joules, energy.expanded_uncertainty()),
                std::string(name_of(energy.status)), std::string(name_of(energy.grade()))});
   }
   std::string text = table.text() + "\n";
   if (c.per_unit) text += "figures are per " + a.unit + "\n";
-  const std::string change = fmt::format("{} ({:+.1f} % +- {:.1f} %), time x {:.3f}",
-                                         with_uncertainty(c.change.joules, c.change.expanded_uncertainty()), 100 * c.relative,
-                                         100 * c.relative_half_width, c.time_ratio);
+  const std::string change =
+      fmt::format("{} ({:+.1f} % +- {:.1f} %), time x {:.3f}",
+                  with_uncertainty(c.change.joules, c.change.expanded_uncertainty()),
+                  100 * c.relative, 100 * c.relative_half_width, c.time_ratio);
   switch (c.verdict) {
-    case Difference::kNone: text += "no difference: " + change + "\n"; break;
-    case Difference::kLess: text += b.name + " takes less: " + change + "\n"; break;
-    case Difference::kMore: text += b.name + " takes more: " + change + "\n"; break;
-    case Difference::kUnknown: text += "no verdict: an energy is missing\n"; break;
+    case Difference::kNone:
+      text += "no difference: " + change + "\n";
+      break;
+    case Difference::kLess:
+      text += b.name + " takes less: " + change + "\n";
+      break;
+    case Difference::kMore:
+      text += b.name + " takes more: " + change + "\n";
+      break;
+    case Difference::kUnknown:
+      text += "no verdict: an energy is missing\n";
+      break;
   }
   if (c.static_change) {
-    text += fmt::format("static {} , dynamic {}", to_text(c.static_change->joules, 3), to_text(c.dynamic_change->joules, 3));
+    text += fmt::format("static {} , dynamic {}", to_text(c.static_change->joules, 3),
+                        to_text(c.dynamic_change->joules, 3));
     text += c.kind.empty() ? "\n" : ": " + c.kind + "\n";
   }
   return text;
@@ -81,11 +96,16 @@ Verb compare_verb() {
   verb.name = "compare";
   verb.summary = "tell whether two runs differ, and why";
   verb.description =
-      "Takes two stored runs or run documents. Errors that both share (one sensor's gain) cancel, so a difference far "
-      "below either uncertainty shows. Runs that counted the same unit are compared per unit. With an idle baseline "
-      "(run --baseline) the difference is split into waiting and work. Exit status 0: no difference, 1: they differ.";
-  verb.positionals = {{"A", "run id, unique beginning, last, last~1, or JSON file"}, {"B", "the run to hold against it"}};
-  verb.examples = {"perjoule compare last~1 last", "perjoule compare before.json after.json --json"};
+      "Takes two stored runs or run documents. Errors that both share (one sensor's gain) cancel, "
+      "so a difference far "
+      "below either uncertainty shows. Runs that counted the same unit are compared per unit. With "
+      "an idle baseline "
+      "(run --baseline) the difference is split into waiting and work. Exit status 0: no "
+      "difference, 1: they differ.";
+  verb.positionals = {{"A", "run id, unique beginning, last, last~1, or JSON file"},
+                      {"B", "the run to hold against it"}};
+  verb.examples = {"perjoule compare last~1 last",
+                   "perjoule compare before.json after.json --json"};
   verb.run = [](const Arguments& arguments) -> Result<int> {
     PJ_TRY(const ComparedRun a, load(arguments.values("A").front()));
     PJ_TRY(const ComparedRun b, load(arguments.values("B").front()));

@@ -14,7 +14,8 @@ Result<ComparedRun> compared_run(const Json& document, std::string name) {
   const auto duration = document.number("duration_s");
   const Json* total = document.find("total");
   if (!duration || total == nullptr) {
-    return Error::invalid_argument(run.name + ": not a run: no duration_s or no total", "give a run's id or its JSON file");
+    return Error::invalid_argument(run.name + ": not a run: no duration_s or no total",
+                                   "give a run's id or its JSON file");
   }
   run.time = Seconds(*duration);
   auto energy = energy_from_json(*total);
@@ -49,8 +50,8 @@ std::string kind_of(const Energy& static_change, const Energy& dynamic_change) {
 /// A model's error need not be the same in two runs; a sensor's is.
 bool is_model_error(const std::string& sensor) { return sensor.ends_with(kModelErrorSuffix); }
 
-/// One sigma of the ratio b/a. An error proportional to the energy (a gain) is the same factor in both and
-/// leaves no trace; an offset leaves what its two times differ by.
+/// One sigma of the ratio b/a. An error proportional to the energy (a gain) is the same factor in
+/// both and leaves no trace; an offset leaves what its two times differ by.
 double ratio_sigma(const Energy& a, const Energy& b) {
   const double first = a.joules.value();
   const double ratio = b.joules.value() / first;
@@ -58,14 +59,16 @@ double ratio_sigma(const Energy& a, const Energy& b) {
   for (const SystematicPart& part : b.systematic) {
     double shared = 0;
     for (const SystematicPart& other : a.systematic) {
-      if (other.sensor == part.sensor && !is_model_error(part.sensor)) shared = ratio * other.sigma.value();
+      if (other.sensor == part.sensor && !is_model_error(part.sensor))
+        shared = ratio * other.sigma.value();
     }
     variance += std::pow(part.sigma.value() - shared, 2);
   }
   for (const SystematicPart& part : a.systematic) {
-    const bool matched = !is_model_error(part.sensor) &&
-                         std::any_of(b.systematic.begin(), b.systematic.end(),
-                                     [&](const SystematicPart& other) { return other.sensor == part.sensor; });
+    const bool matched =
+        !is_model_error(part.sensor) &&
+        std::any_of(b.systematic.begin(), b.systematic.end(),
+                    [&](const SystematicPart& other) { return other.sensor == part.sensor; });
     if (!matched) variance += std::pow(ratio * part.sigma.value(), 2);
   }
   return std::sqrt(variance) / std::abs(first);
@@ -93,7 +96,8 @@ Comparison compare(const ComparedRun& first, const ComparedRun& second) {
   if (first.static_energy && second.static_energy) {
     out.static_change = *second.static_energy * b_scale - *first.static_energy * a_scale;
     out.dynamic_change = out.change - *out.static_change;
-    if (out.verdict != Difference::kNone) out.kind = kind_of(*out.static_change, *out.dynamic_change);
+    if (out.verdict != Difference::kNone)
+      out.kind = kind_of(*out.static_change, *out.dynamic_change);
   }
   return out;
 }

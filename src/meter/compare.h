@@ -1,8 +1,8 @@
 // Two measurements side by side: do they differ, by how much, and what kind of saving is it?
 //
-// The gain and offset errors of a sensor are the same in both and cancel, so that two runs can be told apart
-// far below the uncertainty of either. With an idle baseline the difference splits into static energy (less
-// time spent waiting at idle power) and dynamic energy (less work done).
+// The gain and offset errors of a sensor are the same in both and cancel, so that two runs can be
+// told apart far below the uncertainty of either. With an idle baseline the difference splits into
+// static energy (less time spent waiting at idle power) and dynamic energy (less work done).
 #pragma once
 
 #include <optional>
@@ -27,22 +27,22 @@ struct ComparedRun {
 Result<ComparedRun> compared_run(const Json& document, std::string name);
 
 enum class Difference {
-  kNone,       ///< within the uncertainty of the difference
-  kLess,       ///< the second takes less
+  kNone,  ///< within the uncertainty of the difference
+  kLess,  ///< the second takes less
   kMore,
-  kUnknown,    ///< an energy is missing
+  kUnknown,  ///< an energy is missing
 };
 
 struct Comparison {
-  Energy change;           ///< second minus first, shared errors cancelled
-  double relative = 0;     ///< change over the first
+  Energy change;                   ///< second minus first, shared errors cancelled
+  double relative = 0;             ///< change over the first
   double relative_half_width = 0;  ///< k=2
   Difference verdict = Difference::kUnknown;
   std::optional<Energy> static_change;
   std::optional<Energy> dynamic_change;
-  std::string kind;        ///< "less waiting", "less work", "both", or empty when it cannot be told
-  double time_ratio = 1;   ///< second over first
-  bool per_unit = false;   ///< both counted the same unit: figures are per unit
+  std::string kind;       ///< "less waiting", "less work", "both", or empty when it cannot be told
+  double time_ratio = 1;  ///< second over first
+  bool per_unit = false;  ///< both counted the same unit: figures are per unit
 };
 
 Comparison compare(const ComparedRun& first, const ComparedRun& second);

@@ -74,7 +74,8 @@ TEST(Compare, AMissingEnergyGivesNoVerdict) {
 }
 
 TEST(Compare, ADocumentThatIsNoRunIsNamed) {
-  EXPECT_EQ(compared_run(Json::object(), "x.json").error().message, "x.json: not a run: no duration_s or no total");
+  EXPECT_EQ(compared_run(Json::object(), "x.json").error().message,
+            "x.json: not a run: no duration_s or no total");
 }
 }  // namespace
 }  // namespace perjoule

@@ -101,8 +101,7 @@ Energy to_energy(const SourceInfo& info, const EnergyEstimate& estimate) {
     const char* suffix = info.status == Status::kEstimated ? kModelErrorSuffix : "/gain";
     energy.systematic.push_back({sensor + suffix, b.gain});
   }
-  if (b.offset.value() > 0)
-    energy.systematic.push_back({sensor + "/offset", b.offset});
+  if (b.offset.value() > 0) energy.systematic.push_back({sensor + "/offset", b.offset});
   energy.lower = estimate.lower;
   energy.upper = estimate.upper;
   energy.source = info.id;
