@@ -8,10 +8,10 @@
 // Dominance is strict: a point leaves the frontier only if another one is strictly lower in time
 // and strictly lower in energy. Points that tie on one axis all stay; two equal points both stay.
 //
-// choose() looks at every candidate and not only at the frontier, because not every rule is monotone
-// along it: a slower point that uses more energy than another may still be the only one below a
-// limit of power, or the one of the lowest setting. For all other rules the answer lies on the
-// frontier. Ties go to the faster point, then to the more frugal one, then to the first; so the
+// choose() looks at every candidate and not only at the frontier, because not every rule is
+// monotone along it: a slower point that uses more energy than another may still be the only one
+// below a limit of power, or the one of the lowest setting. For all other rules the answer lies on
+// the frontier. Ties go to the faster point, then to the more frugal one, then to the first; so the
 // order of input never changes what is chosen, only which of two equal points is named.
 //
 // A point whose energy is missing is kept in points() and is never a candidate.
