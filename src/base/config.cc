@@ -1,13 +1,20 @@
 #include "base/config.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/text.h"
 
 namespace perjoule {
 
 Config::Config(std::vector<Setting> settings) : settings_(std::move(settings)) {
-  // Of a name given twice the last value counts, in the first one's place.
+  // Of a name given twice the last value counts, in the first one's place. Most have few settings
+  // and no such name; a table of thousands of columns must not take their square.
+  if (settings_.size() > 32) {
+    std::unordered_set<std::string_view> names;
+    for (const Setting& setting : settings_) names.insert(setting.name);
+    if (names.size() == settings_.size()) return;
+  }
   for (std::size_t i = 1; i < settings_.size();) {
     const auto end = settings_.begin() + static_cast<std::ptrdiff_t>(i);
     const auto first = std::find_if(settings_.begin(), end, [&](const Setting& earlier) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 namespace perjoule {
 
@@ -77,9 +78,11 @@ ordered_json to_library(const Json& value) {
     return out;
   }
   if (const auto* object = value.as_object()) {
-    ordered_json out = ordered_json::object();
-    for (const auto& [name, member] : *object) out[name] = to_library(member);
-    return out;
+    // Filled as the vector it is: looking each name up would be quadratic, and they differ already.
+    ordered_json::object_t members;
+    members.reserve(object->size());
+    for (const auto& [name, member] : *object) members.emplace_back(name, to_library(member));
+    return ordered_json(std::move(members));
   }
   if (const auto* string = value.as_string()) return *string;
   if (const auto boolean = value.as_bool()) return *boolean;
@@ -104,8 +107,8 @@ class Builder {
   bool number_float(double value, const std::string& /*literal*/) { return add(Json(value)); }
   bool string(std::string& value) { return add(Json(std::move(value))); }
   bool binary(nlohmann::json::binary_t& /*value*/) { return false; }
-  bool start_object(std::size_t /*size*/) { return open(Json::object()); }
-  bool start_array(std::size_t /*size*/) { return open(Json::array()); }
+  bool start_object(std::size_t /*size*/) { return open(true); }
+  bool start_array(std::size_t /*size*/) { return open(false); }
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool key(std::string& name) {
@@ -134,36 +137,60 @@ class Builder {
   }
 
  private:
+  /// A container that is still open. Names seen are indexed once there are many, so that an object
+  /// of 10^5 members is no way to keep us busy.
   struct Frame {
-    Json value;
-    std::string key;
+    bool is_object = false;
+    Json::Object members = {};
+    Json::Array elements = {};
+    std::string key = {};
+    std::unordered_map<std::string, std::size_t> index = {};
+
+    /// Of a name given twice the last value counts.
+    void add_member(Json value) {
+      constexpr std::size_t kFew = 16;
+      auto same = members.end();
+      if (members.size() < kFew) {
+        same = std::find_if(members.begin(), members.end(),
+                            [this](const Json::Member& member) { return member.first == key; });
+      } else {
+        if (index.empty()) {
+          for (std::size_t i = 0; i < members.size(); ++i) index.emplace(members[i].first, i);
+        }
+        const auto [at, is_new] = index.try_emplace(key, members.size());
+        if (!is_new) same = members.begin() + static_cast<std::ptrdiff_t>(at->second);
+      }
+      if (same != members.end()) {
+        same->second = std::move(value);
+      } else {
+        members.emplace_back(std::move(key), std::move(value));
+      }
+    }
   };
 
   bool add(Json value) {
     if (frames_.empty()) {
       root_ = std::move(value);
-      return true;
-    }
-    Frame& frame = frames_.back();
-    if (frame.value.is_object()) {
-      frame.value[frame.key] = std::move(value);
+    } else if (frames_.back().is_object) {
+      frames_.back().add_member(std::move(value));
     } else {
-      frame.value.push_back(std::move(value));
+      frames_.back().elements.push_back(std::move(value));
     }
     return true;
   }
-  bool open(Json value) {
+  bool open(bool is_object) {
     if (frames_.size() >= 256) {
       message_ = "nested deeper than 256 levels";
       return false;
     }
-    frames_.push_back(Frame{std::move(value), {}});
+    frames_.push_back(Frame{is_object});
     return true;
   }
   bool close() {
-    Json value = std::move(frames_.back().value);
+    Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    return add(std::move(value));
+    return add(frame.is_object ? Json::of(std::move(frame.members))
+                               : Json(std::move(frame.elements)));
   }
 
   std::string_view text_;

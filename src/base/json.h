@@ -48,6 +48,12 @@ class Json {
     return json;
   }
   static Json array() { return Json(Array{}); }
+  /// An object of these members, whose names must differ: O(1), where operator[] looks at each.
+  static Json of(Object members) {
+    Json json;
+    json.value_ = std::move(members);
+    return json;
+  }
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }

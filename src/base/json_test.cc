@@ -47,5 +47,27 @@ TEST(Json, WrongKindsAreAbsentRatherThanConverted) {
 }
 
 TEST(Json, BytesThatAreNotUtf8AreReplaced) { EXPECT_EQ(Json("a\xFF").dump(), "\"a\xEF\xBF\xBD\""); }
+
+TEST(Json, OfANameGivenTwiceTheLastValueCounts) {
+  EXPECT_EQ(parse_json(R"({"a":1,"b":2,"a":3})")->dump(), R"({"a":3,"b":2})");
+  std::string many = "{";
+  for (int i = 0; i < 40; ++i)
+    many += "\"k" + std::to_string(i % 30) + "\":" + std::to_string(i) + ",";
+  many.back() = '}';
+  const auto parsed = parse_json(many);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->as_object()->size(), 30U);
+  EXPECT_EQ(parsed->integer("k3"), 33);
+  EXPECT_EQ(parsed->integer("k29"), 29);
+}
+
+TEST(Json, AnObjectOfManyMembersIsNotQuadratic) {
+  std::string wide = "{";
+  for (int i = 0; i < 200'000; ++i) wide += "\"k" + std::to_string(i) + "\":1,";
+  wide.back() = '}';
+  const auto parsed = parse_json(wide);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->dump(), wide);
+}
 }  // namespace
 }  // namespace perjoule

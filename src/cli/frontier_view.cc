@@ -208,9 +208,10 @@ std::string recommendation_text(const FrontierView& view, const ShownSettings& s
 
 Json point_json(const Point& point) {
   Json json = Json::object();
-  Json settings = Json::object();
-  for (const Setting& setting : point.config.settings()) settings[setting.name] = setting.value;
-  json["settings"] = std::move(settings);
+  Json::Object settings;
+  for (const Setting& setting : point.config.settings())
+    settings.emplace_back(setting.name, setting.value);
+  json["settings"] = Json::of(std::move(settings));
   json["time_s"] = point.time.value();
   json["energy"] = to_json(point.energy);
   json["rate_per_s"] = point.rate > 0 ? Json(point.rate) : Json();

@@ -81,9 +81,10 @@ Json points_json(const PointsFile& file) {
   Json points = Json::array();
   for (const Point& point : file.points) {
     Json entry = Json::object();
-    Json settings = Json::object();
-    for (const Setting& setting : point.config.settings()) settings[setting.name] = setting.value;
-    entry["settings"] = std::move(settings);
+    Json::Object settings;
+    for (const Setting& setting : point.config.settings())
+      settings.emplace_back(setting.name, setting.value);
+    entry["settings"] = Json::of(std::move(settings));
     entry["time_s"] = point.time.value();
     entry["energy"] = to_json(point.energy);
     entry["rate_per_s"] = point.rate;
