@@ -94,6 +94,7 @@ Result<std::vector<SweepPoint>> read_zeus_sweep(const std::string& path) {
 std::vector<SweepPoint> simulate_sweep(const Job& job, const Silicon& silicon,
                                        const std::vector<SweepPoint>& measured) {
   std::vector<SweepPoint> simulated;
+  simulated.reserve(measured.size());
   for (const SweepPoint& point : measured) {
     simulated.push_back(simulate_limit(job, silicon, point.limit_w));
   }

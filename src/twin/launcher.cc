@@ -185,8 +185,12 @@ Result<LaunchOutcome> launch(const LaunchOptions& options) {
   PJ_TRY(const std::string libraries, library_folder(options, folder.path()));
   const std::string path = environment("LD_LIBRARY_PATH");
   SpawnOptions spawn{.arguments = options.command};
+  // Knobs of a simulated device are journalled beside it: its name may be that of another
+  // simulated machine's device, or, played back, of a real one, whose limit must not be touched.
   spawn.variables = {{kEnvironmentVariable, block},
-                     {"LD_LIBRARY_PATH", path.empty() ? libraries : libraries + ":" + path}};
+                     {"LD_LIBRARY_PATH", path.empty() ? libraries : libraries + ":" + path},
+                     {"PERJOULE_NVML", libraries + "/" + kLibrary},
+                     {"PERJOULE_KNOBS", folder.path() + "/knobs"}};
   const PassedSignals signals;  // blocked before any thread of ours can take them
   std::optional<PowercapTree> tree;
   std::jthread follower;

@@ -40,6 +40,13 @@ TEST(Launcher, GivesTheCommandItsMachineAndCleansUp) {
   EXPECT_EQ(launch(o)->status, 0);
 }
 
+// Two machines at a time have devices of the same names: turned knobs are not mixed up.
+TEST(Launcher, KnobsAreJournalledInTheMachinesOwnFolder) {
+  const LaunchOptions o =
+      options({"sh", "-c", "test \"${PERJOULE_KNOBS%/*}\" = \"${PERJOULE_TWIN%/*}\""});
+  EXPECT_EQ(launch(o)->status, 0);
+}
+
 TEST(Launcher, LaysAPowercapTree) {
   LaunchOptions o = options(
       {"sh", "-c",
