@@ -6,6 +6,7 @@
 #include "cli/run_report.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "device/cpu_facts.h"
 #include "device/discovery.h"
 #include "meter/command_run.h"
 #include "store/sqlite_store.h"
@@ -16,6 +17,8 @@ namespace {
 /// What the shell's own wrappers (env, timeout) answer for their own failures.
 constexpr int kOurFailure = 125;
 constexpr int kBudgetReached = 124;
+/// A baseline taken on a machine busier than this is said not to be idle power.
+constexpr double kBusyBaseline = 0.2;
 constexpr std::size_t kTimelineBytes = 12U << 20U;
 
 Result<CommandOptions> read_options(const Arguments& arguments) {
@@ -81,6 +84,14 @@ Result<Measurement> measure_baseline(const Inventory& machine, const Clock& cloc
   CommandOptions options;
   options.duration = duration;
   PJ_TRY(CommandResult result, run_command(meter, options));
+  const double processors = read_cpu_facts(Roots::from_environment()).logical_processors;
+  const double busy =
+      result.cpu_of_machine.value_or(Seconds(0)) / (result.measurement.duration * processors);
+  if (busy > kBusyBaseline) {
+    complain(
+        fmt::format("the machine was not idle during the baseline: its processors were {} busy",
+                    percent(busy, 0)));
+  }
   return std::move(result.measurement);
 }
 

@@ -148,7 +148,7 @@ Result<int> run_sweep(const Arguments& arguments) {
   FrontierView view{frontier, choice};
   view.unit = file.unit;
   view.all = true;
-  view.plot = output_is_terminal() && !arguments.json();
+  view.plot = arguments.has("plot") || (output_is_terminal() && !arguments.json());
   if (arguments.json()) {
     Json document = Json::object();
     document["schema"] = "perjoule.sweep.v1";
@@ -189,6 +189,7 @@ Verb sweep_verb() {
       {"unit", "NAME", "count units of work and give time and energy per unit"},
       {"unit-pattern", "REGEX", "count units in the output"},
       {"show-output", "", "let the command's output through"},
+      {"plot", "", "draw a scatter plot, as on a terminal"},
       {"output", "FILE", "write the points (.csv or .json), for perjoule frontier"},
   };
   for (Option& option : rule_options()) verb.options.push_back(std::move(option));
