@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "meter/sync.h"
 
 namespace perjoule {
 namespace {
@@ -212,7 +213,7 @@ Measurement Window::end() {
     return measurement;
   }
   // Nobody waited for the work; a device that is still busy gives it away.
-  bool busy = false;
+  bool busy = device_work_queued().value_or(false);
   for (const Begun& begun : begun_) busy |= begun.channel->busy() > 0;
   return close(busy ? SyncVerdict::kBusyAtEnd : SyncVerdict::kNotRequested);
 }

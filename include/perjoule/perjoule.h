@@ -1,0 +1,145 @@
+/* Perjoule's C interface: joules, with their uncertainty, from inside a program.
+ *
+ *   pj_session* session;
+ *   if (pj_open(NULL, &session) != PJ_OK) fprintf(stderr, "%s\n", pj_last_error());
+ *   pj_window* window;
+ *   pj_begin(session, "step", NULL, &window);
+ *   train_step();
+ *   pj_result* result;
+ *   pj_end(window, &result);
+ *   pj_energy total = {sizeof total};
+ *   pj_result_total(result, &total);
+ *   printf("%g J +- %g J (%s)\n", total.joules, total.expanded_j, pj_state_name(total.state));
+ *   pj_result_free(result);
+ *   pj_close(session);
+ *
+ * Every call that can fail answers a pj_status; pj_last_error() then says what happened and what to do, for this
+ * thread, until its next call. No exception leaves the library. Structs begin with their own size, which the caller
+ * sets, so that a newer library serves an older caller. A session may be used from several threads at once; a window
+ * belongs to one thread at a time. Strings are UTF-8; those returned live as long as what they were asked of.
+ */
+#ifndef PERJOULE_PERJOULE_H
+#define PERJOULE_PERJOULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define PJ_API __attribute__((visibility("default")))
+#else
+#define PJ_API
+#endif
+
+typedef int32_t pj_status;
+enum {
+  PJ_OK = 0,
+  PJ_INVALID_ARGUMENT = 1,
+  PJ_NOT_FOUND = 2,
+  PJ_NOT_SUPPORTED = 3,
+  PJ_PERMISSION_DENIED = 4,
+  PJ_UNAVAILABLE = 5,
+  PJ_TIMEOUT = 6,
+  PJ_OUT_OF_RANGE = 7,
+  PJ_DATA_LOSS = 8,
+  PJ_CONFLICT = 9,
+  PJ_INTERNAL = 10
+};
+
+/* What kind of number an energy is. */
+enum {
+  PJ_MEASURED = 0,
+  PJ_SIMULATED = 1,
+  PJ_ESTIMATED = 2,
+  PJ_RECONSTRUCTED = 3,
+  PJ_MISSING = 4, /* the other fields mean nothing */
+  PJ_ZERO = 5
+};
+
+/* Whether the work was over when a window was closed. */
+enum { PJ_SYNCHRONISED = 0, PJ_NOT_REQUESTED = 1, PJ_BUSY_AT_END = 2 };
+
+/* How a window waits for asynchronous work before its closing read. */
+enum {
+  PJ_SYNC_AUTO = 0,     /* the CUDA or HIP runtime this process has loaded, if any */
+  PJ_SYNC_NONE = 1,
+  PJ_SYNC_CALLBACK = 2
+};
+
+typedef struct pj_session pj_session;
+typedef struct pj_window pj_window;
+typedef struct pj_result pj_result;
+
+typedef struct pj_open_options {
+  size_t struct_size;
+  double sample_every_s; /* 0: only what must be kept up (gauges, counters that wrap) */
+  int32_t no_estimate;   /* not 0: no estimate from CPU time where nothing can be read */
+} pj_open_options;
+
+typedef struct pj_window_options {
+  size_t struct_size;
+  int32_t sync;                   /* PJ_SYNC_... */
+  int32_t (*callback)(void* user); /* for PJ_SYNC_CALLBACK; 0 for success */
+  void* user;
+  int32_t tick_aligned;           /* not 0: wait for counters to move at both ends */
+} pj_window_options;
+
+typedef struct pj_energy {
+  size_t struct_size;
+  double joules;
+  double expanded_j; /* two sigma */
+  double lower_j;    /* hard bounds, infinite where there are none */
+  double upper_j;
+  int32_t state;     /* PJ_MEASURED ... */
+  char grade;        /* 'A' to 'D' */
+  char boundary;     /* '0' to '4': B0 device ... B4 life cycle */
+} pj_energy;
+
+typedef struct pj_source {
+  size_t struct_size;
+  const char* id;      /* "gpu:GPU-8f2c...", "cpu:0/package" */
+  const char* scope;   /* "board", "package", "dram" */
+  const char* backend; /* "nvml", "powercap", "estimator" */
+  double tick_s;
+  int32_t summed;      /* not 0: part of the total; 0: overlaps another source */
+} pj_source;
+
+PJ_API const char* pj_version(void);
+/* What went wrong in this thread's last call, and what to do; "" after a success. */
+PJ_API const char* pj_last_error(void);
+/* "measured", "simulated", ... */
+PJ_API const char* pj_state_name(int32_t state);
+
+/* Finds the machine's meters and starts keeping them up. `options` may be NULL. */
+PJ_API pj_status pj_open(const pj_open_options* options, pj_session** session);
+/* Windows still open are dropped. NULL is fine. */
+PJ_API void pj_close(pj_session* session);
+PJ_API size_t pj_source_count(const pj_session* session);
+PJ_API pj_status pj_source_at(const pj_session* session, size_t index, pj_source* source);
+
+/* Opens a window over all sources. Windows nest and overlap freely. `options` may be NULL. */
+PJ_API pj_status pj_begin(pj_session* session, const char* name, const pj_window_options* options, pj_window** window);
+/* Closes the window and frees it, whatever the answer. */
+PJ_API pj_status pj_end(pj_window* window, pj_result** result);
+/* Drops a window without reading. NULL is fine. */
+PJ_API void pj_drop(pj_window* window);
+
+PJ_API pj_status pj_result_total(const pj_result* result, pj_energy* energy);
+/* One source's energy, in the order of pj_source_at. */
+PJ_API pj_status pj_result_source(const pj_result* result, size_t index, pj_energy* energy);
+PJ_API double pj_result_seconds(const pj_result* result);
+PJ_API int32_t pj_result_sync(const pj_result* result); /* PJ_SYNCHRONISED ... */
+/* The document perjoule.measurement.v1 (notes and uncertainty budget included), living as long as the result. */
+PJ_API const char* pj_result_json(pj_result* result);
+PJ_API void pj_result_free(pj_result* result);
+
+/* Tells `perjoule run --unit` around this process that units of work are done; without one it does nothing. */
+PJ_API pj_status pj_unit_done(double units);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,89 @@
+// Perjoule for C++ programs: a thin face over the C interface, header-only, so that nothing but its symbols is an ABI.
+//
+//   pj::Session session;                       // throws pj::Error where nothing can be measured
+//   pj::Window window = session.begin("step");
+//   train_step();
+//   pj::Result used = window.end();
+//   used.total().joules;                       // with expanded_j, state, grade, boundary
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "perjoule/perjoule.h"
+
+namespace pj {
+
+struct Error : std::runtime_error {
+  Error(pj_status code, const std::string& what) : std::runtime_error(what), status(code) {}
+  pj_status status;
+};
+
+inline void check(pj_status status) {
+  if (status != PJ_OK) throw Error(status, pj_last_error());
+}
+
+class Result {
+ public:
+  explicit Result(pj_result* result) : result_(result, pj_result_free) {}
+  pj_energy total() const {
+    pj_energy energy{};
+    energy.struct_size = sizeof(energy);
+    check(pj_result_total(result_.get(), &energy));
+    return energy;
+  }
+  pj_energy source(std::size_t index) const {
+    pj_energy energy{};
+    energy.struct_size = sizeof(energy);
+    check(pj_result_source(result_.get(), index, &energy));
+    return energy;
+  }
+  double seconds() const { return pj_result_seconds(result_.get()); }
+  int sync() const { return pj_result_sync(result_.get()); }
+  std::string json() const { return pj_result_json(result_.get()); }
+
+ private:
+  std::unique_ptr<pj_result, void (*)(pj_result*)> result_;
+};
+
+class Window {
+ public:
+  explicit Window(pj_window* window) : window_(window, pj_drop) {}
+  Result end() {
+    pj_result* result = nullptr;
+    check(pj_end(window_.release(), &result));
+    return Result(result);
+  }
+
+ private:
+  std::unique_ptr<pj_window, void (*)(pj_window*)> window_;
+};
+
+class Session {
+ public:
+  Session() : Session(nullptr) {}
+  explicit Session(const pj_open_options* options) {
+    pj_session* session = nullptr;
+    check(pj_open(options, &session));
+    session_.reset(session);
+  }
+  Window begin(const std::string& name, const pj_window_options* options = nullptr) {
+    pj_window* window = nullptr;
+    check(pj_begin(session_.get(), name.c_str(), options, &window));
+    return Window(window);
+  }
+  std::size_t source_count() const { return pj_source_count(session_.get()); }
+  pj_source source(std::size_t index) const {
+    pj_source source{};
+    source.struct_size = sizeof(source);
+    check(pj_source_at(session_.get(), index, &source));
+    return source;
+  }
+
+ private:
+  std::unique_ptr<pj_session, void (*)(pj_session*)> session_{nullptr, pj_close};
+};
+
+}  // namespace pj

@@ -1,0 +1,218 @@
+// The C interface of include/perjoule/perjoule.h.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "api/guard.h"
+#include "api/session.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "meter/measurement_json.h"
+#include "meter/sync.h"
+
+using perjoule::Error;
+using perjoule::guard;
+using perjoule::Outcome;
+
+struct pj_session {
+  std::unique_ptr<perjoule::Session> session;
+};
+struct pj_window {
+  perjoule::Window window;
+};
+struct pj_result {
+  perjoule::Measurement measurement;
+  std::string json;
+};
+
+namespace {
+
+/// Copies what the caller's struct has room for: an older caller's is shorter, a newer one's longer.
+template <typename Struct>
+Outcome give(Struct full, Struct* target) {
+  if (target == nullptr) return Error::invalid_argument("the struct to fill is null");
+  const std::size_t size = target->struct_size;
+  if (size < 2 * sizeof(std::size_t)) {
+    return Error::invalid_argument("struct_size is not set", "set it to sizeof the struct before the call");
+  }
+  full.struct_size = size;
+  std::memcpy(static_cast<void*>(target), &full, std::min(size, sizeof(Struct)));
+  return {};
+}
+
+/// The caller's options over defaults of zero.
+template <typename Struct>
+perjoule::Result<Struct> taken(const Struct* options) {
+  Struct full{};
+  if (options == nullptr) return full;
+  if (options->struct_size < 2 * sizeof(std::size_t)) {
+    return Error::invalid_argument("struct_size is not set", "set it to sizeof the struct before the call");
+  }
+  std::memcpy(static_cast<void*>(&full), options, std::min(options->struct_size, sizeof(Struct)));
+  return full;
+}
+
+pj_energy energy_of(const perjoule::Energy& energy) {
+  pj_energy out{};
+  out.joules = energy.joules.value();
+  out.expanded_j = energy.expanded_uncertainty().value();
+  out.lower_j = energy.lower.value();
+  out.upper_j = energy.upper.value();
+  out.state = static_cast<int32_t>(energy.status);
+  out.grade = perjoule::name_of(energy.grade())[0];
+  out.boundary = perjoule::name_of(energy.boundary)[1];
+  return out;
+}
+
+perjoule::Result<perjoule::WindowOptions> window_options(const pj_window_options* given) {
+  PJ_TRY(const pj_window_options options, taken(given));
+  perjoule::WindowOptions out;
+  out.tick_aligned = options.tick_aligned != 0;
+  switch (options.sync) {
+    case PJ_SYNC_AUTO: out.sync = perjoule::find_device_sync(); break;
+    case PJ_SYNC_NONE: break;
+    case PJ_SYNC_CALLBACK:
+      if (options.callback == nullptr) return Error::invalid_argument("PJ_SYNC_CALLBACK without a callback");
+      out.sync = [callback = options.callback, user = options.user]() -> Outcome {
+        if (callback(user) != 0) return Error::unavailable("the synchronise callback failed");
+        return {};
+      };
+      break;
+    default: return Error::invalid_argument("sync is none of PJ_SYNC_AUTO, PJ_SYNC_NONE, PJ_SYNC_CALLBACK");
+  }
+  return out;
+}
+
+Outcome need(const void* pointer, const char* what) {
+  if (pointer == nullptr) return Error::invalid_argument(std::string(what) + " is null");
+  return {};
+}
+
+}  // namespace
+
+const char* pj_version(void) { return PERJOULE_VERSION; }
+
+const char* pj_last_error(void) { return perjoule::last_error().c_str(); }
+
+const char* pj_state_name(int32_t state) {
+  if (state < PJ_MEASURED || state > PJ_ZERO) return "unknown";
+  return perjoule::name_of(static_cast<perjoule::Status>(state)).data();
+}
+
+pj_status pj_open(const pj_open_options* options, pj_session** session) {
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(session, "session"));
+    *session = nullptr;
+    PJ_TRY(const pj_open_options given, taken(options));
+    if (!(given.sample_every_s >= 0) || given.sample_every_s > 3600) {
+      return Error::invalid_argument("sample_every_s is outside 0 to 3600");
+    }
+    perjoule::Session::Options chosen;
+    chosen.sample_every = perjoule::Seconds(given.sample_every_s);
+    chosen.estimate_cpu = given.no_estimate == 0;
+    PJ_TRY(auto opened, perjoule::Session::open(perjoule::Roots::from_environment(), chosen));
+    *session = new pj_session{std::move(opened)};
+    return {};
+  });
+}
+
+void pj_close(pj_session* session) { delete session; }
+
+size_t pj_source_count(const pj_session* session) {
+  return session == nullptr ? 0 : session->session->meter().channels().size();
+}
+
+pj_status pj_source_at(const pj_session* session, size_t index, pj_source* source) {
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(session, "session"));
+    const auto& channels = session->session->meter().channels();
+    if (index >= channels.size()) return Error::out_of_range("no source of that index");
+    const perjoule::SourceInfo& info = channels[index]->info();
+    pj_source out{};
+    out.id = info.id.c_str();
+    out.scope = info.scope.c_str();
+    out.backend = info.backend.c_str();
+    out.tick_s = info.tick.value();
+    out.summed = info.overlaps.empty() ? 1 : 0;
+    return give(out, source);
+  });
+}
+
+pj_status pj_begin(pj_session* session, const char* name, const pj_window_options* options, pj_window** window) {
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(session, "session"));
+    PJ_CHECK(need(window, "window"));
+    *window = nullptr;
+    PJ_TRY(perjoule::WindowOptions chosen, window_options(options));
+    PJ_TRY(perjoule::Window begun, session->session->meter().begin(name != nullptr ? name : "", std::move(chosen)));
+    *window = new pj_window{std::move(begun)};
+    return {};
+  });
+}
+
+pj_status pj_end(pj_window* window, pj_result** result) {
+  const std::unique_ptr<pj_window> owned(window);
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(window, "window"));
+    PJ_CHECK(need(result, "result"));
+    *result = nullptr;
+    *result = new pj_result{owned->window.end(), {}};
+    return {};
+  });
+}
+
+void pj_drop(pj_window* window) { delete window; }
+
+pj_status pj_result_total(const pj_result* result, pj_energy* energy) {
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(result, "result"));
+    return give(energy_of(result->measurement.total()), energy);
+  });
+}
+
+pj_status pj_result_source(const pj_result* result, size_t index, pj_energy* energy) {
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(result, "result"));
+    if (index >= result->measurement.sources.size()) return Error::out_of_range("no source of that index");
+    return give(energy_of(result->measurement.sources[index].energy), energy);
+  });
+}
+
+double pj_result_seconds(const pj_result* result) {
+  return result == nullptr ? 0 : result->measurement.duration.value();
+}
+
+int32_t pj_result_sync(const pj_result* result) {
+  return result == nullptr ? PJ_NOT_REQUESTED : static_cast<int32_t>(result->measurement.sync);
+}
+
+const char* pj_result_json(pj_result* result) {
+  if (result == nullptr) return "null";
+  const pj_status status = guard([&]() -> Outcome {
+    if (result->json.empty()) result->json = perjoule::to_json(result->measurement).dump();
+    return {};
+  });
+  return status == PJ_OK ? result->json.c_str() : "null";
+}
+
+void pj_result_free(pj_result* result) { delete result; }
+
+pj_status pj_unit_done(double units) {
+  return guard([&]() -> Outcome {
+    if (!(units >= 0)) return Error::invalid_argument("units is below 0 or not a number");
+    const char* variable = std::getenv("PERJOULE_UNIT_FD");
+    if (variable == nullptr) return {};
+    const auto fd = perjoule::parse_integer(variable);
+    if (!fd || *fd < 0) return Error::invalid_argument("PERJOULE_UNIT_FD is not a descriptor");
+    const std::string line = perjoule::exact(units) + "\n";
+    // A full pipe means that the reader is behind; a lost unit is worse than a short wait.
+    while (::write(static_cast<int>(*fd), line.data(), line.size()) < 0) {
+      if (errno != EINTR && errno != EAGAIN) return Error::from_errno(errno, "reporting units");
+      ::usleep(1000);
+    }
+    return {};
+  });
+}

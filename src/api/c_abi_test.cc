@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "perjoule/perjoule.hpp"
+
+namespace {
+
+TEST(CAbi, WindowsNestAndResultsCarryUncertaintyAndState) {
+  pj::Session session;
+  ASSERT_GT(session.source_count(), 0U);
+  EXPECT_NE(std::string(session.source(0).id), "");
+  pj::Window outer = session.begin("outer");
+  pj::Window inner = session.begin("inner");
+  const pj::Result small = inner.end();
+  const pj::Result large = outer.end();
+  EXPECT_GE(large.seconds(), small.seconds());
+  EXPECT_GE(large.total().joules, 0);
+  EXPECT_NE(large.json().find("\"name\":\"outer\""), std::string::npos);
+}
+
+TEST(CAbi, NullsAndUnsetSizesAreErrorsWithWords) {
+  EXPECT_EQ(pj_open(nullptr, nullptr), PJ_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(pj_last_error()), "");
+  pj_window* window = nullptr;
+  EXPECT_EQ(pj_begin(nullptr, "x", nullptr, &window), PJ_INVALID_ARGUMENT);
+  pj_result* result = nullptr;
+  EXPECT_EQ(pj_end(nullptr, &result), PJ_INVALID_ARGUMENT);
+  pj_open_options options{};
+  pj_session* session = nullptr;
+  EXPECT_EQ(pj_open(&options, &session), PJ_INVALID_ARGUMENT);
+  options.struct_size = sizeof(options);
+  options.sample_every_s = -1;
+  EXPECT_EQ(pj_open(&options, &session), PJ_INVALID_ARGUMENT);
+  pj_close(nullptr);
+  pj_drop(nullptr);
+  pj_result_free(nullptr);
+}
+
+TEST(CAbi, AnOlderCallersShorterStructIsNotOverrun) {
+  pj::Session session;
+  pj::Result result = session.begin("x").end();
+  struct Old {
+    size_t struct_size;
+    double joules;
+    char canary[64];
+  } old{};
+  old.struct_size = 2 * sizeof(double);
+  std::memset(old.canary, 0x5A, sizeof(old.canary));
+  pj_result* raw = nullptr;
+  pj_window* window = nullptr;
+  pj_session* plain = nullptr;
+  ASSERT_EQ(pj_open(nullptr, &plain), PJ_OK);
+  ASSERT_EQ(pj_begin(plain, "x", nullptr, &window), PJ_OK);
+  ASSERT_EQ(pj_end(window, &raw), PJ_OK);
+  EXPECT_EQ(pj_result_total(raw, reinterpret_cast<pj_energy*>(&old)), PJ_OK);
+  for (const char c : old.canary) EXPECT_EQ(c, 0x5A);
+  pj_result_free(raw);
+  pj_close(plain);
+}
+
+TEST(CAbi, TheLastErrorBelongsToItsThread) {
+  EXPECT_EQ(pj_open(nullptr, nullptr), PJ_INVALID_ARGUMENT);
+  std::thread([] { EXPECT_STREQ(pj_last_error(), ""); }).join();
+  EXPECT_STRNE(pj_last_error(), "");
+}
+
+TEST(CAbi, UnitsReachTheDescriptorOfTheRunAround) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::setenv("PERJOULE_UNIT_FD", std::to_string(ends[1]).c_str(), 1);
+  EXPECT_EQ(pj_unit_done(1), PJ_OK);
+  EXPECT_EQ(pj_unit_done(2.5e9), PJ_OK);
+  EXPECT_EQ(pj_unit_done(-1), PJ_INVALID_ARGUMENT);
+  char text[64] = {};
+  EXPECT_GT(::read(ends[0], text, sizeof(text) - 1), 0);
+  EXPECT_STREQ(text, "1\n2500000000\n");
+  ::unsetenv("PERJOULE_UNIT_FD");
+  EXPECT_EQ(pj_unit_done(1), PJ_OK);  // nobody listens: nothing to do
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+}  // namespace
