@@ -13,10 +13,11 @@
  *   pj_result_free(result);
  *   pj_close(session);
  *
- * Every call that can fail answers a pj_status; pj_last_error() then says what happened and what to do, for this
- * thread, until its next call. No exception leaves the library. Structs begin with their own size, which the caller
- * sets, so that a newer library serves an older caller. A session may be used from several threads at once; a window
- * belongs to one thread at a time. Strings are UTF-8; those returned live as long as what they were asked of.
+ * Every call that can fail answers a pj_status; pj_last_error() then says what happened and what to
+ * do, for this thread, until its next call. No exception leaves the library. Structs begin with
+ * their own size, which the caller sets, so that a newer library serves an older caller. A session
+ * may be used from several threads at once; a window belongs to one thread at a time. Strings are
+ * UTF-8; those returned live as long as what they were asked of.
  */
 #ifndef PERJOULE_PERJOULE_H
 #define PERJOULE_PERJOULE_H
@@ -64,7 +65,7 @@ enum { PJ_SYNCHRONISED = 0, PJ_NOT_REQUESTED = 1, PJ_BUSY_AT_END = 2 };
 
 /* How a window waits for asynchronous work before its closing read. */
 enum {
-  PJ_SYNC_AUTO = 0,     /* the CUDA or HIP runtime this process has loaded, if any */
+  PJ_SYNC_AUTO = 0, /* the CUDA or HIP runtime this process has loaded, if any */
   PJ_SYNC_NONE = 1,
   PJ_SYNC_CALLBACK = 2
 };
@@ -81,10 +82,10 @@ typedef struct pj_open_options {
 
 typedef struct pj_window_options {
   size_t struct_size;
-  int32_t sync;                   /* PJ_SYNC_... */
+  int32_t sync;                    /* PJ_SYNC_... */
   int32_t (*callback)(void* user); /* for PJ_SYNC_CALLBACK; 0 for success */
   void* user;
-  int32_t tick_aligned;           /* not 0: wait for counters to move at both ends */
+  int32_t tick_aligned; /* not 0: wait for counters to move at both ends */
 } pj_window_options;
 
 typedef struct pj_energy {
@@ -93,9 +94,9 @@ typedef struct pj_energy {
   double expanded_j; /* two sigma */
   double lower_j;    /* hard bounds, infinite where there are none */
   double upper_j;
-  int32_t state;     /* PJ_MEASURED ... */
-  char grade;        /* 'A' to 'D' */
-  char boundary;     /* '0' to '4': B0 device ... B4 life cycle */
+  int32_t state; /* PJ_MEASURED ... */
+  char grade;    /* 'A' to 'D' */
+  char boundary; /* '0' to '4': B0 device ... B4 life cycle */
 } pj_energy;
 
 typedef struct pj_source {
@@ -104,7 +105,7 @@ typedef struct pj_source {
   const char* scope;   /* "board", "package", "dram" */
   const char* backend; /* "nvml", "powercap", "estimator" */
   double tick_s;
-  int32_t summed;      /* not 0: part of the total; 0: overlaps another source */
+  int32_t summed; /* not 0: part of the total; 0: overlaps another source */
 } pj_source;
 
 PJ_API const char* pj_version(void);
@@ -121,7 +122,8 @@ PJ_API size_t pj_source_count(const pj_session* session);
 PJ_API pj_status pj_source_at(const pj_session* session, size_t index, pj_source* source);
 
 /* Opens a window over all sources. Windows nest and overlap freely. `options` may be NULL. */
-PJ_API pj_status pj_begin(pj_session* session, const char* name, const pj_window_options* options, pj_window** window);
+PJ_API pj_status pj_begin(pj_session* session, const char* name, const pj_window_options* options,
+                          pj_window** window);
 /* Closes the window and frees it, whatever the answer. */
 PJ_API pj_status pj_end(pj_window* window, pj_result** result);
 /* Drops a window without reading. NULL is fine. */
@@ -132,11 +134,13 @@ PJ_API pj_status pj_result_total(const pj_result* result, pj_energy* energy);
 PJ_API pj_status pj_result_source(const pj_result* result, size_t index, pj_energy* energy);
 PJ_API double pj_result_seconds(const pj_result* result);
 PJ_API int32_t pj_result_sync(const pj_result* result); /* PJ_SYNCHRONISED ... */
-/* The document perjoule.measurement.v1 (notes and uncertainty budget included), living as long as the result. */
+/* The document perjoule.measurement.v1 (notes and uncertainty budget included), living as long as
+ * the result. */
 PJ_API const char* pj_result_json(pj_result* result);
 PJ_API void pj_result_free(pj_result* result);
 
-/* Tells `perjoule run --unit` around this process that units of work are done; without one it does nothing. */
+/* Tells `perjoule run --unit` around this process that units of work are done; without one it does
+ * nothing. */
 PJ_API pj_status pj_unit_done(double units);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-// Perjoule for C++ programs: a thin face over the C interface, header-only, so that nothing but its symbols is an ABI.
+// Perjoule for C++ programs: a thin face over the C interface, header-only, so that nothing but its
+// symbols is an ABI.
 //
 //   pj::Session session;                       // throws pj::Error where nothing can be measured
 //   pj::Window window = session.begin("step");

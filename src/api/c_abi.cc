@@ -30,13 +30,15 @@ struct pj_result {
 
 namespace {
 
-/// Copies what the caller's struct has room for: an older caller's is shorter, a newer one's longer.
+/// Copies what the caller's struct has room for: an older caller's is shorter, a newer one's
+/// longer.
 template <typename Struct>
 Outcome give(Struct full, Struct* target) {
   if (target == nullptr) return Error::invalid_argument("the struct to fill is null");
   const std::size_t size = target->struct_size;
   if (size < 2 * sizeof(std::size_t)) {
-    return Error::invalid_argument("struct_size is not set", "set it to sizeof the struct before the call");
+    return Error::invalid_argument("struct_size is not set",
+                                   "set it to sizeof the struct before the call");
   }
   full.struct_size = size;
   std::memcpy(static_cast<void*>(target), &full, std::min(size, sizeof(Struct)));
@@ -49,7 +51,8 @@ perjoule::Result<Struct> taken(const Struct* options) {
   Struct full{};
   if (options == nullptr) return full;
   if (options->struct_size < 2 * sizeof(std::size_t)) {
-    return Error::invalid_argument("struct_size is not set", "set it to sizeof the struct before the call");
+    return Error::invalid_argument("struct_size is not set",
+                                   "set it to sizeof the struct before the call");
   }
   std::memcpy(static_cast<void*>(&full), options, std::min(options->struct_size, sizeof(Struct)));
   return full;
@@ -72,16 +75,22 @@ perjoule::Result<perjoule::WindowOptions> window_options(const pj_window_options
   perjoule::WindowOptions out;
   out.tick_aligned = options.tick_aligned != 0;
   switch (options.sync) {
-    case PJ_SYNC_AUTO: out.sync = perjoule::find_device_sync(); break;
-    case PJ_SYNC_NONE: break;
+    case PJ_SYNC_AUTO:
+      out.sync = perjoule::find_device_sync();
+      break;
+    case PJ_SYNC_NONE:
+      break;
     case PJ_SYNC_CALLBACK:
-      if (options.callback == nullptr) return Error::invalid_argument("PJ_SYNC_CALLBACK without a callback");
+      if (options.callback == nullptr)
+        return Error::invalid_argument("PJ_SYNC_CALLBACK without a callback");
       out.sync = [callback = options.callback, user = options.user]() -> Outcome {
         if (callback(user) != 0) return Error::unavailable("the synchronise callback failed");
         return {};
       };
       break;
-    default: return Error::invalid_argument("sync is none of PJ_SYNC_AUTO, PJ_SYNC_NONE, PJ_SYNC_CALLBACK");
+    default:
+      return Error::invalid_argument(
+          "sync is none of PJ_SYNC_AUTO, PJ_SYNC_NONE, PJ_SYNC_CALLBACK");
   }
   return out;
 }
@@ -141,13 +150,15 @@ pj_status pj_source_at(const pj_session* session, size_t index, pj_source* sourc
   });
 }
 
-pj_status pj_begin(pj_session* session, const char* name, const pj_window_options* options, pj_window** window) {
+pj_status pj_begin(pj_session* session, const char* name, const pj_window_options* options,
+                   pj_window** window) {
   return guard([&]() -> Outcome {
     PJ_CHECK(need(session, "session"));
     PJ_CHECK(need(window, "window"));
     *window = nullptr;
     PJ_TRY(perjoule::WindowOptions chosen, window_options(options));
-    PJ_TRY(perjoule::Window begun, session->session->meter().begin(name != nullptr ? name : "", std::move(chosen)));
+    PJ_TRY(perjoule::Window begun,
+           session->session->meter().begin(name != nullptr ? name : "", std::move(chosen)));
     *window = new pj_window{std::move(begun)};
     return {};
   });
@@ -176,7 +187,8 @@ pj_status pj_result_total(const pj_result* result, pj_energy* energy) {
 pj_status pj_result_source(const pj_result* result, size_t index, pj_energy* energy) {
   return guard([&]() -> Outcome {
     PJ_CHECK(need(result, "result"));
-    if (index >= result->measurement.sources.size()) return Error::out_of_range("no source of that index");
+    if (index >= result->measurement.sources.size())
+      return Error::out_of_range("no source of that index");
     return give(energy_of(result->measurement.sources[index].energy), energy);
   });
 }

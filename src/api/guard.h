@@ -1,4 +1,5 @@
-// The one place where C++ ends: turns results and exceptions into a status and this thread's last error.
+// The one place where C++ ends: turns results and exceptions into a status and this thread's last
+// error.
 #pragma once
 
 #include <exception>

@@ -8,7 +8,8 @@ namespace perjoule {
 namespace {
 
 TEST(Guard, ResultsAndExceptionsBecomeStatusAndWords) {
-  EXPECT_EQ(guard([]() -> Outcome { return Error::not_found("no such thing", "look elsewhere"); }), PJ_NOT_FOUND);
+  EXPECT_EQ(guard([]() -> Outcome { return Error::not_found("no such thing", "look elsewhere"); }),
+            PJ_NOT_FOUND);
   EXPECT_EQ(last_error(), "no such thing; look elsewhere");
   EXPECT_EQ(guard([]() -> Outcome { throw std::runtime_error("oops"); }), PJ_INTERNAL);
   EXPECT_EQ(last_error(), "oops");

@@ -1,5 +1,5 @@
-// What a program that measures itself holds: the machine, a meter over all of it, and the thread that keeps
-// it up. The C interface is a skin over this.
+// What a program that measures itself holds: the machine, a meter over all of it, and the thread
+// that keeps it up. The C interface is a skin over this.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace perjoule {
 class Session {
  public:
   struct Options {
-    Seconds sample_every;      ///< 0: only what must be kept up
+    Seconds sample_every;  ///< 0: only what must be kept up
     bool estimate_cpu = true;
   };
   /// unavailable when this machine has nothing to measure with.

@@ -13,6 +13,7 @@
 #include "cli/table.h"
 #include "meter/attribution.h"
 #include "meter/measurement_json.h"
+#include "meter/ranks.h"
 
 namespace perjoule::cli {
 namespace {
@@ -151,7 +152,7 @@ void print_table(const RunReport& report) {
 }
 
 Outcome write_courses(const RunReport& report, const std::string& path) {
-  std::string text = "source,time_s,power_w\n";
+  std::string text = "source,unix_s,time_s,power_w\n";
   if (report.result.courses.empty()) return {};
   Instant first = report.result.courses.front().timeline->size() > 0
                       ? report.result.courses.front().timeline->time(0)
@@ -161,7 +162,9 @@ Outcome write_courses(const RunReport& report, const std::string& path) {
     for (std::size_t i = 0; i + 1 < timeline.size(); ++i) {
       const double middle =
           0.5 * ((timeline.time(i) - first) + (timeline.time(i + 1) - first)).value();
-      text += fmt::format("{},{:.6f},{:.6g}\n", csv_field(course.info.id), middle,
+      const double unix_s =
+          static_cast<double>(report.result.measurement.begin_unix_ns) * 1e-9 + middle;
+      text += fmt::format("{},{:.6f},{:.6f},{:.6g}\n", csv_field(course.info.id), unix_s, middle,
                           timeline.power(i).value());
     }
   }
@@ -177,6 +180,8 @@ Json run_document(const RunReport& report) {
   json["host"] = host_name();
   json["command"] = Json::array();
   for (const std::string& word : report.command) json["command"].push_back(word);
+  if (const auto rank = find_rank([](const char* name) { return environment(name); }))
+    json["rank"] = to_json(*rank);
   json["project"] = report.project;
   json["tag"] = report.tag;
   json["exit_status"] = result.end.status;

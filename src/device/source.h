@@ -40,7 +40,9 @@ struct SourceInfo {
   double quantum = 1e-6;  ///< smallest step of the value, in J or W
   double gain = 0;        ///< half-width of the relative gain error
   Watts offset;           ///< half-width of the constant error
-  Watts max_power{1e5};   ///< no real value of this device lies above; tells a wrap from a reset
+  double scale = 1;       ///< of a calibration: true power is scale * value + shift
+  Watts shift;
+  Watts max_power{1e5};  ///< no real value of this device lies above; tells a wrap from a reset
   std::uint64_t modulus_micro =
       0;  ///< the counter starts again from 0 at this value; 0 for a 64-bit counter
 

@@ -4,8 +4,9 @@
 
 namespace perjoule {
 
-Channel::Channel(Source& source, Source* gauge, const Clock& clock, std::size_t timeline_capacity)
-    : source_(source), gauge_(gauge), clock_(clock), counter_(source.info()) {
+Channel::Channel(Source& source, SourceInfo info, Source* gauge, const Clock& clock,
+                 std::size_t timeline_capacity)
+    : source_(source), info_(std::move(info)), gauge_(gauge), clock_(clock), counter_(info_) {
   if (timeline_capacity > 0) timeline_ = std::make_unique<Timeline>(timeline_capacity);
 }
 
@@ -17,6 +18,20 @@ void Channel::take(Reading reading, Instant at) noexcept {
     take_gauge(reading.micro, at);
   }
   last_good_ = at;
+  if (!first_good_) first_good_ = at;
+}
+
+std::uint64_t Channel::corrected_total() const noexcept {
+  const std::uint64_t total =
+      info_.kind == SourceKind::kEnergyCounter ? counter_.total_micro() : integral_micro_;
+  if ((info_.scale == 1 && info_.shift.value() == 0) || !first_good_) return total;
+  const double shifted = info_.scale * static_cast<double>(total) +
+                         1e6 * (info_.shift * (last_good_ - *first_good_)).value();
+  return static_cast<std::uint64_t>(std::max(0.0, shifted));
+}
+
+Watts Channel::corrected(std::uint64_t microwatts) const noexcept {
+  return info_.scale * Watts(static_cast<double>(microwatts) * 1e-6) + info_.shift;
 }
 
 void Channel::take_gauge(std::uint64_t microwatts, Instant at) noexcept {
@@ -29,7 +44,7 @@ void Channel::take_gauge(std::uint64_t microwatts, Instant at) noexcept {
     const Seconds step(ns * 1e-9);
     if (step > 3.0 * info().tick && info().tick.value() > 0) gap_ += step - info().tick;
   }
-  const double watts = static_cast<double>(microwatts) * 1e-6;
+  const double watts = corrected(microwatts).value();
   ++samples_;
   power_sum_ += watts;
   power_square_sum_ += watts * watts;
@@ -41,12 +56,12 @@ Snapshot Channel::snapshot(ErrorCode code, Instant at) const noexcept {
   Snapshot out;
   out.read_at = at;
   const bool counts = info().kind == SourceKind::kEnergyCounter;
-  out.total_micro = counts ? counter_.total_micro() : integral_micro_;
+  out.total_micro = corrected_total();
   out.code = code;
   out.last_good = last_good_;
   out.last_change = counts ? counter_.last_change() : last_good_;
   out.faults = counter_.faults();
-  if (!counts && last_microwatts_) out.power = Watts(static_cast<double>(*last_microwatts_) * 1e-6);
+  if (!counts && last_microwatts_) out.power = corrected(*last_microwatts_);
   out.samples = samples_;
   out.power_sum = power_sum_;
   out.power_square_sum = power_square_sum_;
@@ -65,7 +80,7 @@ Snapshot Channel::read(bool with_power) noexcept {
   Snapshot out = snapshot(reading.code, at);
   if (with_power && gauge_ != nullptr) {
     const Reading power = gauge_->read();
-    if (power.code == ErrorCode::kOk) out.power = Watts(static_cast<double>(power.micro) * 1e-6);
+    if (power.code == ErrorCode::kOk) out.power = corrected(power.micro);
   }
   return out;
 }
@@ -77,8 +92,7 @@ void Channel::sample() noexcept {
   take(reading, at);
   if (!timeline_) return;
   if (reading.code == ErrorCode::kOk) {
-    const bool counts = info().kind == SourceKind::kEnergyCounter;
-    timeline_->add(at, counts ? counter_.total_micro() : integral_micro_);
+    timeline_->add(at, corrected_total());
   } else {
     timeline_->note_gap(1);
   }

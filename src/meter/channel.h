@@ -34,9 +34,11 @@ class Channel {
  public:
   /// `gauge` is a power gauge of the same device that tells the boundary powers of a counter; may
   /// be null.
-  Channel(Source& source, Source* gauge, const Clock& clock, std::size_t timeline_capacity);
+  /// `info` is the source's own, or a calibrated one.
+  Channel(Source& source, SourceInfo info, Source* gauge, const Clock& clock,
+          std::size_t timeline_capacity);
 
-  const SourceInfo& info() const noexcept { return source_.info(); }
+  const SourceInfo& info() const noexcept { return info_; }
   /// Reads once and answers the state after it.
   Snapshot read(bool with_power) noexcept;
   /// Reads once for the timeline.
@@ -60,8 +62,12 @@ class Channel {
   void take(Reading reading, Instant at) noexcept;
   void take_gauge(std::uint64_t microwatts, Instant at) noexcept;
   Snapshot snapshot(ErrorCode code, Instant at) const noexcept;
+  /// The total with the calibration applied, at the time of the last good value.
+  std::uint64_t corrected_total() const noexcept;
+  Watts corrected(std::uint64_t microwatts) const noexcept;
 
   Source& source_;
+  SourceInfo info_;
   Source* gauge_;
   const Clock& clock_;
   mutable std::mutex mutex_;  ///< guards everything below, and the order of reads
@@ -70,6 +76,7 @@ class Channel {
   std::optional<std::uint64_t> last_microwatts_;
   Instant last_gauge_at_;
   Instant last_good_;
+  std::optional<Instant> first_good_;
   std::int64_t samples_ = 0;
   double power_sum_ = 0;
   double power_square_sum_ = 0;

@@ -31,9 +31,18 @@ Source* gauge_for(const SourceInfo& counter, const std::vector<Source*>& sources
   return best;
 }
 
+/// The source as it describes itself, or as its calibration leaves it.
+SourceInfo info_of(const Source& source, const std::vector<Calibration>& calibrations) {
+  for (const Calibration& calibration : calibrations) {
+    if (calibration.source == source.info().id) return calibrated(source.info(), calibration);
+  }
+  return source.info();
+}
+
 }  // namespace
 
-Meter::Meter(const std::vector<Source*>& sources, const Clock& clock, std::size_t timeline_bytes)
+Meter::Meter(const std::vector<Source*>& sources, const Clock& clock, std::size_t timeline_bytes,
+             const std::vector<Calibration>& calibrations)
     : clock_(clock), suspended_ns_(suspended_ns(clock)) {
   constexpr std::size_t kBytesPerSample = 16;
   const std::size_t capacity =
@@ -42,7 +51,8 @@ Meter::Meter(const std::vector<Source*>& sources, const Clock& clock, std::size_
     Source* gauge = source->info().kind == SourceKind::kEnergyCounter
                         ? gauge_for(source->info(), sources)
                         : nullptr;
-    channels_.push_back(std::make_unique<Channel>(*source, gauge, clock, capacity));
+    channels_.push_back(
+        std::make_unique<Channel>(*source, info_of(*source, calibrations), gauge, clock, capacity));
   }
 }
 
@@ -93,13 +103,16 @@ namespace {
 /// The state of one source over a window, turned into facts, an estimate and notes.
 class SourceClosing {
  public:
-  SourceClosing(const Source& source, const Snapshot& begin, const Snapshot& end, Seconds duration)
-      : source_(source), begin_(begin), end_(end), duration_(duration) {
-    out_.info = source.info();
+  SourceClosing(const Channel& channel, const Snapshot& begin, const Snapshot& end,
+                Seconds duration)
+      : source_(channel.source()), begin_(begin), end_(end), duration_(duration) {
+    out_.info = channel.info();
   }
 
   SourceMeasurement close(std::optional<Seconds> begin_gap, std::optional<Seconds> end_gap) {
-    facts_.difference = Joules(static_cast<double>(end_.total_micro - begin_.total_micro) * 1e-6);
+    facts_.difference = Joules(
+        static_cast<double>(static_cast<std::int64_t>(end_.total_micro - begin_.total_micro)) *
+        1e-6);
     facts_.duration = duration_;
     facts_.power_begin = begin_.power;
     facts_.power_end = end_.power;
@@ -244,7 +257,7 @@ Measurement Window::close(SyncVerdict verdict) {
         duration = end - begun.at.read_at;
       }
     }
-    SourceClosing source(begun.channel->source(), begun.at, gap ? closing : at_end, duration);
+    SourceClosing source(*begun.channel, begun.at, gap ? closing : at_end, duration);
     measurement.sources.push_back(source.close(begun.tick_gap, gap));
   }
   measurement.name = name_;

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "meter/calibration.h"
 #include "meter/channel.h"
 #include "meter/measurement.h"
 
@@ -73,7 +74,9 @@ class Meter {
  public:
   /// Watches the sources, which must outlive the meter. `timeline_bytes` is the memory for all
   /// timelines together; 0 keeps none.
-  Meter(const std::vector<Source*>& sources, const Clock& clock, std::size_t timeline_bytes = 0);
+  /// Sources that have a calibration are corrected by it.
+  Meter(const std::vector<Source*>& sources, const Clock& clock, std::size_t timeline_bytes = 0,
+        const std::vector<Calibration>& calibrations = {});
 
   /// Opens a window. not_found when an id in the options names no source.
   Result<Window> begin(std::string name, WindowOptions options = {});

@@ -45,7 +45,8 @@ TEST_F(SyncTest, AFailingSynchroniseIsSaid) {
   const Measurement used = meter_.begin("x", {.sync = find_device_sync()})->end();
   EXPECT_EQ(used.sync, SyncVerdict::kBusyAtEnd);
   ASSERT_FALSE(used.notes.empty());
-  EXPECT_NE(used.notes.back().find("cudaDeviceSynchronize failed with code 700"), std::string::npos);
+  EXPECT_NE(used.notes.back().find("cudaDeviceSynchronize failed with code 700"),
+            std::string::npos);
 }
 }  // namespace
 }  // namespace perjoule

@@ -51,7 +51,9 @@ void Timeline::thin() noexcept {
 Watts Timeline::power(std::size_t i) const {
   const double ns = static_cast<double>(times_[i + 1] - times_[i]);
   if (ns <= 0) return Watts(0);
-  return Watts(static_cast<double>(totals_[i + 1] - totals_[i]) * 1e3 / ns);
+  // Signed: a calibration's negative offset can let a total fall.
+  const auto step = static_cast<std::int64_t>(totals_[i + 1] - totals_[i]);
+  return Watts(static_cast<double>(step) * 1e3 / ns);
 }
 
 std::vector<float> Timeline::even_power(Seconds dt) const {
@@ -68,7 +70,7 @@ std::vector<float> Timeline::even_power(Seconds dt) const {
     const double to = static_cast<double>(times_[i + 1] - times_.front());
     const double share = to > from ? (when - from) / (to - from) : 1;
     return static_cast<double>(totals_[i]) +
-           share * static_cast<double>(totals_[i + 1] - totals_[i]);
+           share * static_cast<double>(static_cast<std::int64_t>(totals_[i + 1] - totals_[i]));
   };
   double before = total_at(0);
   for (std::size_t k = 1; k <= steps; ++k) {
