@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/runs_merge.h"
 #include "cli/runs_view.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -166,6 +167,8 @@ Verb export_verb() {
 
 }  // namespace
 
-std::vector<Verb> runs_verbs() { return {list_verb(), show_verb(), delete_verb(), export_verb()}; }
+std::vector<Verb> runs_verbs() {
+  return {list_verb(), show_verb(), delete_verb(), export_verb(), runs_merge_verb()};
+}
 
 }  // namespace perjoule::cli

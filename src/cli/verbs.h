@@ -10,6 +10,7 @@ Verb devices_verb();
 Verb frontier_verb();
 Verb run_verb();
 Verb sweep_verb();
+Verb top_verb();
 std::vector<Verb> runs_verbs();
 std::vector<Verb> twin_verbs();
 

@@ -15,7 +15,8 @@ struct Pair {
   double meter;
 };
 
-/// The mean of the course over [from, to], by its samples; none when the span is not wholly covered.
+/// The mean of the course over [from, to], by its samples; none when the span is not wholly
+/// covered.
 std::optional<double> course_mean(const std::vector<PowerSample>& course, double from, double to) {
   const auto before = [](const PowerSample& sample, double when) { return sample.unix_s < when; };
   auto at = std::lower_bound(course.begin(), course.end(), from, before);
@@ -31,7 +32,8 @@ std::optional<double> course_mean(const std::vector<PowerSample>& course, double
   return last.watts + share * (next.watts - last.watts);
 }
 
-std::vector<Pair> pairs_at(const std::vector<PowerSample>& course, const std::vector<PowerSample>& meter, double lag) {
+std::vector<Pair> pairs_at(const std::vector<PowerSample>& course,
+                           const std::vector<PowerSample>& meter, double lag) {
   std::vector<Pair> pairs;
   for (std::size_t i = 1; i < meter.size(); ++i) {
     // A meter's value stands for the time since its last one.
@@ -70,7 +72,8 @@ std::optional<Line> fit_line(const std::vector<Pair>& pairs) {
   line.shift = y - line.scale * x;
   line.mean_reading = x;
   double square = 0;
-  for (const Pair& pair : pairs) square += std::pow(pair.meter - line.scale * pair.reading - line.shift, 2);
+  for (const Pair& pair : pairs)
+    square += std::pow(pair.meter - line.scale * pair.reading - line.shift, 2);
   line.residual = std::sqrt(square / (n - 2));
   return line;
 }
@@ -83,7 +86,8 @@ void order(std::vector<PowerSample>& samples) {
 }  // namespace
 
 Result<Calibration> fit_calibration(const std::string& source, std::vector<PowerSample> course,
-                                    std::vector<PowerSample> meter, double meter_accuracy, Seconds most_lag) {
+                                    std::vector<PowerSample> meter, double meter_accuracy,
+                                    Seconds most_lag) {
   order(course);
   order(meter);
   constexpr std::size_t kFewest = 8;
@@ -97,8 +101,9 @@ Result<Calibration> fit_calibration(const std::string& source, std::vector<Power
     if (pairs.size() < kFewest) continue;
     const auto line = fit_line(pairs);
     // A smaller lag wins a tie: no evidence is no lag.
-    const bool better = line && (!best || line->residual < best->residual - 1e-12 ||
-                                 (line->residual <= best->residual + 1e-12 && std::abs(lag) < std::abs(best_lag)));
+    const bool better =
+        line && (!best || line->residual < best->residual - 1e-12 ||
+                 (line->residual <= best->residual + 1e-12 && std::abs(lag) < std::abs(best_lag)));
     if (!better) continue;
     best = line;
     best_pairs = std::move(pairs);
@@ -106,7 +111,9 @@ Result<Calibration> fit_calibration(const std::string& source, std::vector<Power
   }
   if (!best) {
     return Error::invalid_argument(
-        fmt::format("calibrating {}: fewer than {} samples of the meter lie within the course, or its power never changed", source, kFewest),
+        fmt::format("calibrating {}: fewer than {} samples of the meter lie within the course, or "
+                    "its power never changed",
+                    source, kFewest),
         "record both over the same minutes, with the machine idle and under load");
   }
   const double n = static_cast<double>(best_pairs.size());
@@ -115,12 +122,14 @@ Result<Calibration> fit_calibration(const std::string& source, std::vector<Power
   out.scale = best->scale;
   out.shift = Watts(best->shift);
   out.residual = Watts(best->residual);
-  out.scale_sigma = std::hypot(best->residual / std::sqrt(best->spread), best->scale * meter_accuracy / std::sqrt(3.0));
+  out.scale_sigma = std::hypot(best->residual / std::sqrt(best->spread),
+                               best->scale * meter_accuracy / std::sqrt(3.0));
   out.mean_sigma = Watts(best->residual / std::sqrt(n));
   out.lag = Seconds(best_lag);
   out.samples = best_pairs.size();
-  const auto [low, high] = std::minmax_element(best_pairs.begin(), best_pairs.end(),
-                                               [](const Pair& a, const Pair& b) { return a.reading < b.reading; });
+  const auto [low, high] =
+      std::minmax_element(best_pairs.begin(), best_pairs.end(),
+                          [](const Pair& a, const Pair& b) { return a.reading < b.reading; });
   out.lowest = Watts(low->reading);
   out.highest = Watts(high->reading);
   return out;
@@ -129,8 +138,8 @@ Result<Calibration> fit_calibration(const std::string& source, std::vector<Power
 SourceInfo calibrated(SourceInfo info, const Calibration& calibration) {
   info.scale = calibration.scale;
   info.shift = calibration.shift;
-  // Half-widths of which the uncertainty model takes 1/sqrt(3). The slope's error is counted from zero power
-  // and not from the fit's mean, which errs on the wide side.
+  // Half-widths of which the uncertainty model takes 1/sqrt(3). The slope's error is counted from
+  // zero power and not from the fit's mean, which errs on the wide side.
   info.gain = std::sqrt(3.0) * calibration.scale_sigma / std::abs(calibration.scale);
   info.offset = std::sqrt(3.0) * calibration.mean_sigma;
   return info;
@@ -166,7 +175,8 @@ Result<Calibration> calibration_from_json(const Json& json) {
   c.mean_sigma = Watts(json.number("mean_sigma_w").value_or(0));
   c.residual = Watts(json.number("residual_w").value_or(0));
   c.lag = Seconds(json.number("lag_s").value_or(0));
-  c.samples = static_cast<std::size_t>(std::max<std::int64_t>(0, json.integer("samples").value_or(0)));
+  c.samples =
+      static_cast<std::size_t>(std::max<std::int64_t>(0, json.integer("samples").value_or(0)));
   c.lowest = Watts(json.number("lowest_w").value_or(0));
   c.highest = Watts(json.number("highest_w").value_or(0));
   return c;
@@ -181,7 +191,8 @@ Result<std::vector<Calibration>> load_calibrations(const std::string& path) {
   const auto json = parse_json(text);
   if (!json) return fail(json, path);
   const Json* entries = json->find("calibrations");
-  if (entries == nullptr || entries->as_array() == nullptr) return Error::data_loss(path + ": no list of calibrations");
+  if (entries == nullptr || entries->as_array() == nullptr)
+    return Error::data_loss(path + ": no list of calibrations");
   for (const Json& entry : *entries->as_array()) {
     auto one = calibration_from_json(entry);
     if (!one) return fail(one, path);

@@ -1,9 +1,9 @@
-// A sensor's gain and offset against an external meter: what is left of its error afterwards, and by how much
-// its readings are corrected.
+// A sensor's gain and offset against an external meter: what is left of its error afterwards, and
+// by how much its readings are corrected.
 //
-// The external meter's power is fitted as scale * reading + shift by least squares, with the lag between the
-// two clocks that leaves the smallest residual. Afterwards a window's energy is scale * E + shift * T, and its
-// gain error is that of the fit and of the meter itself, not the vendor's.
+// The external meter's power is fitted as scale * reading + shift by least squares, with the lag
+// between the two clocks that leaves the smallest residual. Afterwards a window's energy is scale *
+// E + shift * T, and its gain error is that of the fit and of the meter itself, not the vendor's.
 #pragma once
 
 #include <string>
@@ -24,18 +24,19 @@ struct Calibration {
   std::string source;
   double scale = 1;
   Watts shift;
-  double scale_sigma = 0;   ///< one sigma, the meter's own accuracy included
-  Watts mean_sigma;         ///< one sigma of the fit at its mean power
-  Watts residual;           ///< standard deviation about the fit
-  Seconds lag;              ///< the meter's clock is that much behind
+  double scale_sigma = 0;  ///< one sigma, the meter's own accuracy included
+  Watts mean_sigma;        ///< one sigma of the fit at its mean power
+  Watts residual;          ///< standard deviation about the fit
+  Seconds lag;             ///< the meter's clock is that much behind
   std::size_t samples = 0;
-  Watts lowest;             ///< range of readings it was fitted on
+  Watts lowest;  ///< range of readings it was fitted on
   Watts highest;
 };
 
-/// Fits a source's course to an external meter's samples. `meter_accuracy` is the meter's own relative
-/// half-width. Lags up to `most_lag` either way are tried. invalid_argument with fewer than 8 meter samples
-/// inside the course, or a course of constant power (the gain cannot be told). O(lags * samples * log).
+/// Fits a source's course to an external meter's samples. `meter_accuracy` is the meter's own
+/// relative half-width. Lags up to `most_lag` either way are tried. invalid_argument with fewer
+/// than 8 meter samples inside the course, or a course of constant power (the gain cannot be told).
+/// O(lags * samples * log).
 Result<Calibration> fit_calibration(const std::string& source, std::vector<PowerSample> course,
                                     std::vector<PowerSample> meter, double meter_accuracy,
                                     Seconds most_lag = Seconds(3));

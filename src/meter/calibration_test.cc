@@ -16,17 +16,20 @@ namespace {
 
 double load(double t) { return 200 + 150 * std::sin(t / 7) + (std::fmod(t, 20) < 10 ? 80 : 0); }
 
-std::vector<PowerSample> sampled(double period, double scale, double shift, double lag, double noise) {
+std::vector<PowerSample> sampled(double period, double scale, double shift, double lag,
+                                 double noise) {
   std::mt19937 random(3);
   std::normal_distribution<double> normal(0, noise > 0 ? noise : 1e-12);
   std::vector<PowerSample> samples;
-  for (double t = 0; t < 120; t += period) samples.push_back({1e9 + t + lag, scale * load(t) + shift + normal(random)});
+  for (double t = 0; t < 120; t += period)
+    samples.push_back({1e9 + t + lag, scale * load(t) + shift + normal(random)});
   return samples;
 }
 
 TEST(Calibration, GainOffsetAndLagAreFoundAgain) {
   // The meter shows 0.954^-1 of the sensor plus 4.6 W, and its clock is 0.8 s behind.
-  const auto fit = fit_calibration("gpu:a", sampled(0.1, 1, 0, 0, 0.5), sampled(0.1, 1.048, 4.6, 0.8, 0.5), 0.005);
+  const auto fit = fit_calibration("gpu:a", sampled(0.1, 1, 0, 0, 0.5),
+                                   sampled(0.1, 1.048, 4.6, 0.8, 0.5), 0.005);
   ASSERT_TRUE(fit) << fit.error().text();
   EXPECT_NEAR(fit->scale, 1.048, 0.004);
   EXPECT_NEAR(fit->shift.value(), 4.6, 1.0);

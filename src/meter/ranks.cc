@@ -14,8 +14,8 @@ namespace {
 /// The variables of one launcher.
 struct Launcher {
   const char* name;
-  const char* job;       ///< must be set for the launcher to be there
-  const char* other_job; ///< taken where `job` is unset; may be null
+  const char* job;        ///< must be set for the launcher to be there
+  const char* other_job;  ///< taken where `job` is unset; may be null
   const char* rank;
   const char* local_rank;
   const char* size;
@@ -23,8 +23,8 @@ struct Launcher {
 
 constexpr Launcher kLaunchers[] = {
     {"torchrun", "TORCHELASTIC_RUN_ID", nullptr, "RANK", "LOCAL_RANK", "WORLD_SIZE"},
-    {"mpi", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_SIZE"},
+    {"mpi", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"slurm", "SLURM_JOB_ID", nullptr, "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
 };
 
@@ -67,7 +67,8 @@ class Merge {
     const auto host = document.string("host");
     const Json* sources = document.find("sources");
     if (!begin || !duration || !host || sources == nullptr || sources->as_array() == nullptr) {
-      return Error::invalid_argument(fmt::format("part {}: not a run: begin_unix_ns, duration_s, host or sources is missing", index + 1));
+      return Error::invalid_argument(fmt::format(
+          "part {}: not a run: begin_unix_ns, duration_s, host or sources is missing", index + 1));
     }
     const std::int64_t end = *begin + static_cast<std::int64_t>(*duration * 1e9);
     begin_ns_ = parts_ == 0 ? *begin : std::min(begin_ns_, *begin);
@@ -76,7 +77,9 @@ class Merge {
     for (const Json& source : *sources->as_array()) {
       const auto id = source.string("id");
       const Json* energy = source.find("energy");
-      if (!id || energy == nullptr) return Error::invalid_argument(fmt::format("part {}: a source without id or energy", index + 1));
+      if (!id || energy == nullptr)
+        return Error::invalid_argument(
+            fmt::format("part {}: a source without id or energy", index + 1));
       auto parsed = energy_from_json(*energy);
       if (!parsed) return fail(parsed, fmt::format("part {}: {}", index + 1, *id));
       SourceParts& known = sources_[{*host, *id}];
@@ -103,7 +106,8 @@ class Merge {
     json["parts"] = static_cast<std::int64_t>(parts_);
     json["hosts"] = Json::object();
     for (const auto& [host, ranks] : hosts_) json["hosts"][host] = ranks;
-    json["host"] = hosts_.size() == 1 ? hosts_.begin()->first : fmt::format("{} hosts", hosts_.size());
+    json["host"] =
+        hosts_.size() == 1 ? hosts_.begin()->first : fmt::format("{} hosts", hosts_.size());
     if (const Json* command = first.find("command")) json["command"] = *command;
     std::optional<Energy> total;
     json["sources"] = Json::array();

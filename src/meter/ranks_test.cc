@@ -36,7 +36,8 @@ TEST(Ranks, EachDeviceAndHostIsCountedOnce) {
   // 2 hosts x 8 ranks; each rank sees its own GPU and, like all others there, the package.
   std::vector<Json> parts;
   for (const char* host : {"n1", "n2"}) {
-    for (int rank = 0; rank < 8; ++rank) parts.push_back(part(host, 100, 110, 50, "gpu:GPU-" + std::to_string(rank)));
+    for (int rank = 0; rank < 8; ++rank)
+      parts.push_back(part(host, 100, 110, 50, "gpu:GPU-" + std::to_string(rank)));
   }
   const auto merged = merge_runs(parts);
   ASSERT_TRUE(merged) << merged.error().text();
@@ -46,7 +47,8 @@ TEST(Ranks, EachDeviceAndHostIsCountedOnce) {
 }
 
 TEST(Ranks, SpansThatOverlapInPartCountTheirUnion) {
-  const auto merged = merge_runs({part("n1", 0, 10, 100, "gpu:a"), part("n1", 6, 16, 100, "gpu:a")});
+  const auto merged =
+      merge_runs({part("n1", 0, 10, 100, "gpu:a"), part("n1", 6, 16, 100, "gpu:a")});
   EXPECT_DOUBLE_EQ(total_of(*merged), 2 * 1600.0);
   EXPECT_DOUBLE_EQ(merged->number("duration_s").value(), 16);
 }
@@ -68,7 +70,10 @@ TEST(Ranks, TheUnionOfSteadyPowerIsPowerTimesUnionOfTime) {
 
 TEST(Ranks, PartsThatAreNoRunsAreNamed) {
   EXPECT_FALSE(merge_runs({}));
-  EXPECT_EQ(merge_runs({part("n1", 0, 1, 1, "g"), Json::object()}).error().message.rfind("part 2: not a run", 0), 0U);
+  EXPECT_EQ(merge_runs({part("n1", 0, 1, 1, "g"), Json::object()})
+                .error()
+                .message.rfind("part 2: not a run", 0),
+            0U);
 }
 
 TEST(Ranks, TheLaunchersVariablesAreKnown) {
@@ -80,12 +85,16 @@ TEST(Ranks, TheLaunchersVariablesAreKnown) {
   };
   EXPECT_FALSE(with({}));
   EXPECT_FALSE(with({{"SLURM_JOB_ID", "7"}}));  // a batch script, not a rank
-  const auto slurm = with({{"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "9"}, {"SLURM_LOCALID", "1"}, {"SLURM_NTASKS", "16"}});
+  const auto slurm = with({{"SLURM_JOB_ID", "7"},
+                           {"SLURM_PROCID", "9"},
+                           {"SLURM_LOCALID", "1"},
+                           {"SLURM_NTASKS", "16"}});
   ASSERT_TRUE(slurm);
   EXPECT_EQ(slurm->job, "7");
   EXPECT_EQ(slurm->rank, 9);
   EXPECT_EQ(slurm->size, 16);
-  const auto inside = with({{"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}, {"TORCHELASTIC_RUN_ID", "r"}, {"RANK", "3"}});
+  const auto inside = with(
+      {{"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}, {"TORCHELASTIC_RUN_ID", "r"}, {"RANK", "3"}});
   EXPECT_EQ(inside->launcher, "torchrun");
   EXPECT_EQ(inside->rank, 3);
 }

@@ -1,0 +1,99 @@
+#include "meter/power_view.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "meter/fake_source.h"
+
+namespace perjoule {
+namespace {
+
+/// A device with one source and processes to order.
+class FakeDevice final : public Device {
+ public:
+  FakeDevice(DeviceKind kind, const std::string& id, VirtualClock& clock, double watts)
+      : source_(fake_counter(id, 0), clock, [watts](double) { return watts; }) {
+    info_.id = id;
+    info_.kind = kind;
+  }
+  const DeviceInfo& info() const override { return info_; }
+  std::vector<Source*> sources() override { return {&source_}; }
+  Result<std::vector<DeviceProcess>> processes() override { return held; }
+  std::vector<DeviceProcess> held;
+
+ private:
+  DeviceInfo info_;
+  FakeSource source_;
+};
+
+class PowerViewTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/perjoule-view-XXXXXX";
+    procfs_ = ::mkdtemp(pattern);
+    auto cpu = std::make_unique<FakeDevice>(DeviceKind::kCpu, "cpu:0", clock_, 80);
+    auto gpu = std::make_unique<FakeDevice>(DeviceKind::kGpu, "gpu:a", clock_, 300);
+    gpu_ = gpu.get();
+    machine_.devices.push_back(std::move(cpu));
+    machine_.devices.push_back(std::move(gpu));
+  }
+  void TearDown() override { std::filesystem::remove_all(procfs_); }
+  void set_cpu_time(int pid, const char* name, double seconds) {
+    std::filesystem::create_directories(procfs_ + "/" + std::to_string(pid));
+    const auto ticks = static_cast<long>(seconds * static_cast<double>(::sysconf(_SC_CLK_TCK)));
+    std::ofstream(procfs_ + "/" + std::to_string(pid) + "/stat")
+        << pid << " (" << name << ") S 1 1 1 0 -1 0 0 0 0 0 " << ticks << " 0 0 0 20 0 1 0 77 0 0\n";
+  }
+
+  std::string procfs_;
+  VirtualClock clock_{Instant{1'000'000'000}};
+  Inventory machine_;
+  FakeDevice* gpu_ = nullptr;
+};
+
+TEST_F(PowerViewTest, SharesOfEachDeviceAddUpToItsPower) {
+  set_cpu_time(10, "busy", 5);
+  set_cpu_time(11, "less", 1);
+  Meter meter(machine_.sources(), clock_);
+  PowerView view(machine_, meter, procfs_);
+  clock_.advance(Seconds(2));
+  set_cpu_time(10, "busy", 6.5);
+  set_cpu_time(11, "less", 1.5);
+  gpu_->held = {{10, 1 << 20, 0.6}, {12, 1 << 20, 0.2}};
+  const auto picture = view.refresh();
+  ASSERT_TRUE(picture) << picture.error().text();
+  EXPECT_NEAR(picture->total.value(), 380, 1e-6);
+  Watts sum = picture->unattributed;
+  for (const ProcessPower& one : picture->processes) sum += one.power();
+  EXPECT_NEAR(sum.value(), 380, 1e-6);
+  ASSERT_EQ(picture->processes.size(), 3U);
+  EXPECT_EQ(picture->processes[0].name, "busy");
+  EXPECT_NEAR(picture->processes[0].cpu_power.value(), 60, 1e-6);
+  EXPECT_NEAR(picture->processes[0].gpu_power.value(), 225, 1e-6);
+  EXPECT_NEAR(picture->processes[0].cpu_share, 0.75, 1e-6);
+}
+
+TEST_F(PowerViewTest, WhatNobodyKeptBusyIsUnattributed) {
+  Meter meter(machine_.sources(), clock_);
+  PowerView view(machine_, meter, procfs_);
+  clock_.advance(Seconds(1));
+  const auto picture = view.refresh();
+  EXPECT_NEAR(picture->unattributed.value(), 380, 1e-6);
+  EXPECT_TRUE(picture->processes.empty());
+}
+
+TEST_F(PowerViewTest, EnergyGathersOverRefreshes) {
+  Meter meter(machine_.sources(), clock_);
+  PowerView view(machine_, meter, procfs_);
+  for (int i = 0; i < 3; ++i) {
+    clock_.advance(Seconds(1));
+    ASSERT_TRUE(view.refresh());
+  }
+  clock_.advance(Seconds(1));
+  EXPECT_NEAR(view.refresh()->devices[1].so_far.value(), 1200, 1e-3);
+}
+}  // namespace
+}  // namespace perjoule
