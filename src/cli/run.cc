@@ -116,6 +116,16 @@ Result<int> run(const Arguments& arguments) {
   report.tag = arguments.value("tag");
   report.command = arguments.command();
   report.every = options.every;
+  for (const auto& device : machine.devices) {
+    if (device->info().kind == DeviceKind::kGpu) report.gpu_names.push_back(device->info().name);
+  }
+  if (arguments.has("peak")) {
+    report.peak = parse_number(arguments.value("peak"));
+    if (!report.peak || !(*report.peak > 0)) {
+      return Error::invalid_argument("--peak " + arguments.value("peak") + ": not a rate above 0",
+                                     "write FLOP/s, e.g. 989e12");
+    }
+  }
   if (arguments.has("baseline")) {
     PJ_TRY(const auto span, arguments.read<Seconds>("baseline", parse_seconds));
     complain("measuring idle power for " + to_text(*span, 3));
@@ -163,6 +173,7 @@ Verb run_verb() {
        "count units of work: lines the command writes to the descriptor PERJOULE_UNIT_FD"},
       {"unit-pattern", "REGEX",
        "count units in the output instead: a match each, or its group is the count so far"},
+      {"peak", "FLOP/S", "with --unit flop: the rate to hold the measured one against"},
       {"epochs", "N", "units in the whole job: predict its time and energy after the first"},
       {"budget", "ENERGY", "end the command when the total reaches this"},
       {"csv", "FILE", "write the course of power of every source"},

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/table.h"
+#include "device/peak_rate.h"
 #include "meter/attribution.h"
 #include "meter/measurement_json.h"
 #include "meter/ranks.h"
@@ -57,6 +58,26 @@ std::vector<Attributed> cpu_shares(const RunReport& report) {
   return attribute(*cpu, idle, {{"this command", mine}, {"everything else", others}}, ticks);
 }
 
+/// FLOP a second the measured GPUs could do together; none when one of them is not in the table.
+std::optional<double> peak_of(const RunReport& report) {
+  if (report.peak) return report.peak;
+  if (report.gpu_names.empty()) return std::nullopt;
+  double sum = 0;
+  for (const std::string& name : report.gpu_names) {
+    const auto peak = find_peak_rate(name);
+    if (!peak) return std::nullopt;
+    sum += peak->flop_per_second;
+  }
+  return sum;
+}
+
+std::optional<double> share_of_peak(const RunReport& report) {
+  const auto peak = peak_of(report);
+  const double seconds = report.result.measurement.duration.value();
+  if (!equals_ignoring_case(report.unit, "flop") || !peak || seconds <= 0) return std::nullopt;
+  return report.result.units / seconds / *peak;
+}
+
 Json unit_document(const RunReport& report) {
   const CommandResult& result = report.result;
   const Energy total = result.measurement.total();
@@ -68,6 +89,10 @@ Json unit_document(const RunReport& report) {
     unit["energy"] = to_json(total / result.units);
     unit["time_s"] = result.measurement.duration.value() / result.units;
     unit["units_per_joule"] = result.units / total.joules.value();
+    if (const auto share = share_of_peak(report)) {
+      unit["peak_flop_per_s"] = *peak_of(report);
+      unit["share_of_peak"] = *share;
+    }
     if (!result.unit_costs.empty()) {
       std::vector<double> joules;
       for (const UnitCost& cost : result.unit_costs) joules.push_back(cost.energy.value());
@@ -136,6 +161,13 @@ void print_table(const RunReport& report) {
     print(fmt::format(", {:.6g} {}: {} and {} a {}", report.result.units, unit,
                       bound_or_uncertainty(each),
                       to_text(measurement.duration / report.result.units, 4), unit));
+    if (equals_ignoring_case(unit, "flop")) {
+      print(
+          fmt::format("; {:.4g} FLOP/J", report.result.units / measurement.total().joules.value()));
+      if (const auto share = share_of_peak(report)) {
+        print(fmt::format(", {} of the peak of {:.4g} FLOP/s", percent(*share), *peak_of(report)));
+      }
+    }
   } else if (counts_units(report)) {
     print(", no unit was reported");
   }

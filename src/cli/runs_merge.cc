@@ -1,8 +1,8 @@
 // perjoule runs merge: the ranks of a job as one figure.
+#include "cli/runs_merge.h"
 #include "base/energy_json.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/runs_merge.h"
 #include "cli/table.h"
 #include "meter/ranks.h"
 #include "store/sqlite_store.h"
@@ -27,7 +27,8 @@ Outcome add_file(const std::string& path, std::vector<Json>& documents) {
   return {};
 }
 
-Outcome add_stored(const std::string& job, const std::vector<std::string>& words, std::vector<Json>& documents) {
+Outcome add_stored(const std::string& job, const std::vector<std::string>& words,
+                   std::vector<Json>& documents) {
   PJ_TRY(const auto store, SqliteStore::open(default_store_path(), StoreAccess::kRead));
   for (const std::string& word : words) {
     PJ_TRY(const std::string id, store->find_run(word));
@@ -38,26 +39,34 @@ Outcome add_stored(const std::string& job, const std::vector<std::string>& words
   PJ_TRY(std::vector<RunRecord> all, store->list_runs({}));
   for (RunRecord& record : all) {
     const Json* rank = record.document.find("rank");
-    if (rank != nullptr && rank->string("job") == job) documents.push_back(std::move(record.document));
+    if (rank != nullptr && rank->string("job") == job)
+      documents.push_back(std::move(record.document));
   }
   return {};
 }
 
 std::string merged_text(const Json& merged) {
-  Table table({{"HOST"}, {"SOURCE"}, {"ENERGY", Table::Align::kRight}, {"STATUS"}, {"RANKS", Table::Align::kRight}});
+  Table table({{"HOST"},
+               {"SOURCE"},
+               {"ENERGY", Table::Align::kRight},
+               {"STATUS"},
+               {"RANKS", Table::Align::kRight}});
   for (const Json& source : *merged.find("sources")->as_array()) {
     const auto energy = energy_from_json(*source.find("energy"));
     if (!energy) continue;
     table.add({source.string("host").value_or(""), source.string("id").value_or(""),
-               with_uncertainty(energy->joules, energy->expanded_uncertainty()), std::string(name_of(energy->status)),
+               with_uncertainty(energy->joules, energy->expanded_uncertainty()),
+               std::string(name_of(energy->status)),
                std::to_string(source.integer("ranks").value_or(0))});
   }
   const auto total = energy_from_json(*merged.find("total"));
   if (total) {
-    table.add({"total", "", with_uncertainty(total->joules, total->expanded_uncertainty()), std::string(name_of(total->status)),
+    table.add({"total", "", with_uncertainty(total->joules, total->expanded_uncertainty()),
+               std::string(name_of(total->status)),
                std::to_string(merged.integer("parts").value_or(0))});
   }
-  return table.text() + "\ntime " + to_text(Seconds(merged.number("duration_s").value_or(0)), 4) + "\n";
+  return table.text() + "\ntime " + to_text(Seconds(merged.number("duration_s").value_or(0)), 4) +
+         "\n";
 }
 
 Result<int> merge(const Arguments& arguments) {
@@ -88,7 +97,8 @@ Verb runs_merge_verb() {
   verb.name = "runs merge";
   verb.summary = "put the ranks of a parallel job together, each device counted once";
   verb.description =
-      "Every rank measures by itself (srun perjoule run -- ...). Merging counts each source of each host over the union "
+      "Every rank measures by itself (srun perjoule run -- ...). Merging counts each source of "
+      "each host over the union "
       "of the ranks' spans, so that what several ranks saw is counted once.";
   verb.options = {{"job", "ID", "all stored runs of this job of Slurm, MPI or torchrun"}};
   verb.positionals = {{"RUN", "run id or JSON file", false, true}};

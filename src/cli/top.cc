@@ -21,7 +21,8 @@ namespace {
 
 std::string bar(double share, int width) {
   const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * width + 0.5);
-  return std::string(static_cast<std::size_t>(full), '|') + std::string(static_cast<std::size_t>(width - full), '.');
+  return std::string(static_cast<std::size_t>(full), '|') +
+         std::string(static_cast<std::size_t>(width - full), '.');
 }
 
 std::string optional_text(const std::optional<double>& value, const std::string& unit) {
@@ -30,45 +31,64 @@ std::string optional_text(const std::optional<double>& value, const std::string&
 
 std::string throttled(const DeviceState& state) {
   std::string words;
-  for (const std::string& reason : state.throttle_reasons) words += (words.empty() ? "" : ", ") + reason;
+  for (const std::string& reason : state.throttle_reasons)
+    words += (words.empty() ? "" : ", ") + reason;
   return words;
 }
 
 std::string device_lines(const PowerPicture& picture) {
   using Align = Table::Align;
-  Table table({{"DEVICE"}, {"NAME"}, {"POWER", Align::kRight}, {"OF LIMIT"}, {"BUSY", Align::kRight},
-               {"CLOCK", Align::kRight}, {"TEMP", Align::kRight}, {"SO FAR", Align::kRight}, {"STATUS"}, {"HELD BACK BY"}});
+  Table table({{"DEVICE"},
+               {"NAME"},
+               {"POWER", Align::kRight},
+               {"OF LIMIT"},
+               {"BUSY", Align::kRight},
+               {"CLOCK", Align::kRight},
+               {"TEMP", Align::kRight},
+               {"SO FAR", Align::kRight},
+               {"STATUS"},
+               {"HELD BACK BY"}});
   for (const DevicePower& device : picture.devices) {
     const DeviceState& state = device.state;
     const bool known = device.energy.status != Status::kMissing;
-    const std::string limit = state.power_limit && state.power_limit->value() > 0 && known
-                                  ? bar(device.power / *state.power_limit, 10) + " " + to_text(*state.power_limit, 3)
-                                  : "";
-    table.add({device.info.id.substr(0, 16), device.info.name, known ? to_text(device.power, 3) : "unknown", limit,
+    const std::string limit =
+        state.power_limit && state.power_limit->value() > 0 && known
+            ? bar(device.power / *state.power_limit, 10) + " " + to_text(*state.power_limit, 3)
+            : "";
+    table.add({device.info.id.substr(0, 16), device.info.name,
+               known ? to_text(device.power, 3) : "unknown", limit,
                state.utilisation ? percent(*state.utilisation, 0) : "-",
                state.clock ? to_text(*state.clock) : "-", optional_text(state.temperature, " C"),
-               to_text(device.so_far, 4), std::string(name_of(device.energy.status)), throttled(state)});
+               to_text(device.so_far, 4), std::string(name_of(device.energy.status)),
+               throttled(state)});
   }
   return table.text();
 }
 
 std::string process_lines(const PowerPicture& picture, std::size_t rows) {
   using Align = Table::Align;
-  Table table({{"PID", Align::kRight}, {"COMMAND"}, {"POWER", Align::kRight}, {"CPU", Align::kRight},
-               {"OF CPU", Align::kRight}, {"OF GPU", Align::kRight}, {"GROUP"}});
+  Table table({{"PID", Align::kRight},
+               {"COMMAND"},
+               {"POWER", Align::kRight},
+               {"CPU", Align::kRight},
+               {"OF CPU", Align::kRight},
+               {"OF GPU", Align::kRight},
+               {"GROUP"}});
   for (std::size_t i = 0; i < std::min(rows, picture.processes.size()); ++i) {
     const ProcessPower& one = picture.processes[i];
-    table.add({std::to_string(one.pid), one.name, to_text(one.power(), 3), percent(one.cpu_share, 0),
-               to_text(one.cpu_power, 3), one.gpu_power.value() > 0 ? to_text(one.gpu_power, 3) : "-", one.cgroup});
+    table.add({std::to_string(one.pid), one.name, to_text(one.power(), 3),
+               percent(one.cpu_share, 0), to_text(one.cpu_power, 3),
+               one.gpu_power.value() > 0 ? to_text(one.gpu_power, 3) : "-", one.cgroup});
   }
   std::string text = table.text();
-  if (picture.unattributed.value() > 0) text += fmt::format("nobody's: {}\n", to_text(picture.unattributed, 3));
+  if (picture.unattributed.value() > 0)
+    text += fmt::format("nobody's: {}\n", to_text(picture.unattributed, 3));
   return text;
 }
 
 std::string picture_text(const PowerPicture& picture, std::size_t rows) {
-  return fmt::format("total {} over the last {}; processes' shares are estimates\n\n", to_text(picture.total, 4),
-                     to_text(picture.span, 3)) +
+  return fmt::format("total {} over the last {}; processes' shares are estimates\n\n",
+                     to_text(picture.total, 4), to_text(picture.span, 3)) +
          device_lines(picture) + "\n" + process_lines(picture, rows);
 }
 
@@ -88,9 +108,11 @@ Json picture_json(const PowerPicture& picture) {
     one["utilisation"] = device.state.utilisation ? Json(*device.state.utilisation) : Json();
     one["temperature_c"] = device.state.temperature ? Json(*device.state.temperature) : Json();
     one["clock_mhz"] = device.state.clock ? Json(in_megahertz(*device.state.clock)) : Json();
-    one["power_limit_w"] = device.state.power_limit ? Json(device.state.power_limit->value()) : Json();
+    one["power_limit_w"] =
+        device.state.power_limit ? Json(device.state.power_limit->value()) : Json();
     one["throttle_reasons"] = Json::array();
-    for (const std::string& reason : device.state.throttle_reasons) one["throttle_reasons"].push_back(reason);
+    for (const std::string& reason : device.state.throttle_reasons)
+      one["throttle_reasons"].push_back(reason);
     json["devices"].push_back(std::move(one));
   }
   json["processes"] = Json::array();
@@ -138,7 +160,8 @@ std::size_t terminal_rows() {
 
 /// Waits for the next refresh; false when a key or a signal ends the view.
 bool wait_for_next(const SignalWatch& signals, Seconds every) {
-  pollfd watched[2] = {{signals.fd(), POLLIN, 0}, {::isatty(STDIN_FILENO) != 0 ? STDIN_FILENO : -1, POLLIN, 0}};
+  pollfd watched[2] = {{signals.fd(), POLLIN, 0},
+                       {::isatty(STDIN_FILENO) != 0 ? STDIN_FILENO : -1, POLLIN, 0}};
   ::poll(watched, 2, static_cast<int>(every.value() * 1e3));
   if (watched[1].revents != 0) {
     char key = 0;
@@ -153,18 +176,22 @@ bool wait_for_next(const SignalWatch& signals, Seconds every) {
 Result<int> run_top(const Arguments& arguments) {
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
   if (every->value() < 0.05 || every->value() > 3600) {
-    return Error::invalid_argument("--every " + arguments.value("every") + ": outside 50 ms to 1 h");
+    return Error::invalid_argument("--every " + arguments.value("every") +
+                                   ": outside 50 ms to 1 h");
   }
   std::int64_t left = output_is_terminal() && !arguments.json() ? -1 : 1;
   if (arguments.has("count")) {
     const auto count = parse_integer(arguments.value("count"));
-    if (!count || *count < 1) return Error::invalid_argument("--count " + arguments.value("count") + ": not a count above 0");
+    if (!count || *count < 1)
+      return Error::invalid_argument("--count " + arguments.value("count") +
+                                     ": not a count above 0");
     left = *count;
   }
   const RealClock clock;
   const Roots roots = Roots::from_environment();
   const Inventory machine = discover(roots, clock);
-  if (machine.sources().empty()) return Error::unavailable("nothing here can be measured", "perjoule doctor says why");
+  if (machine.sources().empty())
+    return Error::unavailable("nothing here can be measured", "perjoule doctor says why");
   PJ_TRY(const SignalWatch signals, SignalWatch::start());
   Meter meter(machine.sources(), clock);
   PJ_TRY(const auto sampler, Sampler::start(meter, Seconds(0)));
@@ -178,7 +205,9 @@ Result<int> run_top(const Arguments& arguments) {
       print(picture_json(picture).dump() + "\n");
     } else if (live) {
       const std::size_t used = picture.devices.size() + 8;
-      print("\033[H\033[J" + picture_text(picture, terminal_rows() > used ? terminal_rows() - used : 5) + "q to quit");
+      print("\033[H\033[J" +
+            picture_text(picture, terminal_rows() > used ? terminal_rows() - used : 5) +
+            "q to quit");
     } else {
       print(picture_text(picture, 20));
     }
@@ -194,7 +223,8 @@ Verb top_verb() {
   verb.name = "top";
   verb.summary = "who draws what, live, by device and process";
   verb.description =
-      "Refreshes until q or Ctrl-C on a terminal; prints once in a pipe. A CPU's power is shared among processes by CPU "
+      "Refreshes until q or Ctrl-C on a terminal; prints once in a pipe. A CPU's power is shared "
+      "among processes by CPU "
       "time, a GPU's by utilisation; the shares of a device add up to its power.";
   verb.options = {{"every", "TIME", "time between refreshes", "1s"},
                   {"count", "N", "stop after so many refreshes"}};

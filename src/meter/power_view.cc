@@ -28,7 +28,8 @@ ProcessPower& PowerView::process(PowerPicture& picture, std::int64_t pid) {
   return picture.processes.back();
 }
 
-void PowerView::share_cpu(PowerPicture& picture, const std::vector<ProcessTimes>& now, Watts power) {
+void PowerView::share_cpu(PowerPicture& picture, const std::vector<ProcessTimes>& now,
+                          Watts power) {
   std::vector<Weight> weights;
   std::vector<const ProcessTimes*> owners;
   double ticks = 0;
@@ -65,7 +66,8 @@ void PowerView::share_gpu(PowerPicture& picture, Device& device, Watts power) {
   }
   std::vector<Weight> weights;
   for (const DeviceProcess& one : *processes) weights.push_back({"", one.utilisation});
-  const bool told = std::any_of(weights.begin(), weights.end(), [](const Weight& w) { return w.amount > 0; });
+  const bool told =
+      std::any_of(weights.begin(), weights.end(), [](const Weight& w) { return w.amount > 0; });
   if (!told) {
     for (Weight& weight : weights) weight.amount = 1;
   }

@@ -1,8 +1,8 @@
 // Who draws what, right now: power by device, and each device's power shared out among processes.
 //
-// Between two refreshes the energy of each device is measured by a window; a CPU's is shared by CPU time, a
-// GPU's by utilisation (or, where the driver gives none, evenly among its processes). The shares of a device
-// add up to its power.
+// Between two refreshes the energy of each device is measured by a window; a CPU's is shared by CPU
+// time, a GPU's by utilisation (or, where the driver gives none, evenly among its processes). The
+// shares of a device add up to its power.
 #pragma once
 
 #include <map>
@@ -20,9 +20,9 @@ namespace perjoule {
 struct DevicePower {
   DeviceInfo info;
   DeviceState state;
-  Watts power;      ///< mean since the last refresh
-  Energy energy;    ///< since the last refresh; its status may be missing
-  Joules so_far;    ///< since the view was opened
+  Watts power;    ///< mean since the last refresh
+  Energy energy;  ///< since the last refresh; its status may be missing
+  Joules so_far;  ///< since the view was opened
 };
 
 struct ProcessPower {

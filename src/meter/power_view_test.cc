@@ -45,7 +45,8 @@ class PowerViewTest : public testing::Test {
     std::filesystem::create_directories(procfs_ + "/" + std::to_string(pid));
     const auto ticks = static_cast<long>(seconds * static_cast<double>(::sysconf(_SC_CLK_TCK)));
     std::ofstream(procfs_ + "/" + std::to_string(pid) + "/stat")
-        << pid << " (" << name << ") S 1 1 1 0 -1 0 0 0 0 0 " << ticks << " 0 0 0 20 0 1 0 77 0 0\n";
+        << pid << " (" << name << ") S 1 1 1 0 -1 0 0 0 0 0 " << ticks
+        << " 0 0 0 20 0 1 0 77 0 0\n";
   }
 
   std::string procfs_;
