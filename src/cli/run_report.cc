@@ -117,6 +117,23 @@ std::string bound_or_uncertainty(const Energy& energy) {
   return with_uncertainty(energy.joules, energy.expanded_uncertainty());
 }
 
+/// The total of the summed sources of each status, in the order they appear.
+std::vector<Energy> totals_by_status(const Measurement& measurement) {
+  std::vector<Energy> totals;
+  for (const SourceMeasurement& source : measurement.sources) {
+    if (!source.info.overlaps.empty()) continue;
+    auto same = std::find_if(totals.begin(), totals.end(), [&](const Energy& total) {
+      return total.status == source.energy.status;
+    });
+    if (same == totals.end()) {
+      totals.push_back(source.energy);
+    } else {
+      *same = *same + source.energy;
+    }
+  }
+  return totals;
+}
+
 void print_notes(const Measurement& measurement) {
   for (const SourceMeasurement& source : measurement.sources) {
     for (const std::string& note : source.notes)
@@ -147,6 +164,11 @@ void print_table(const RunReport& report) {
       continue;  // shown by its counter
     summed += source.info.overlaps.empty();
     row((source.info.overlaps.empty() ? "" : "  within: ") + source.info.id, source.energy);
+  }
+  // A measurement and an estimate are added up apart before they are added together.
+  const std::vector<Energy> by_status = totals_by_status(measurement);
+  if (by_status.size() > 1) {
+    for (const Energy& part : by_status) row("total, " + std::string(name_of(part.status)), part);
   }
   if (summed != 1) row("total", measurement.total());
   if (const auto idle = static_energy(report)) {
@@ -214,6 +236,10 @@ Json run_document(const RunReport& report) {
   for (const std::string& word : report.command) json["command"].push_back(word);
   if (const auto rank = find_rank([](const char* name) { return environment(name); }))
     json["rank"] = to_json(*rank);
+  json["totals_by_status"] = Json::array();
+  for (const Energy& part : totals_by_status(result.measurement)) {
+    json["totals_by_status"].push_back(to_json(part));
+  }
   json["project"] = report.project;
   json["tag"] = report.tag;
   json["exit_status"] = result.end.status;

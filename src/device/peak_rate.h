@@ -8,11 +8,12 @@
 namespace perjoule {
 
 struct PeakRate {
-  std::string precision;     ///< "BF16"
+  std::string precision;       ///< "BF16"
   double flop_per_second = 0;  ///< dense
 };
 
-/// By the name the driver gives ("NVIDIA H100 80GB HBM3"), from data/accelerator_peaks.csv. None when unknown.
+/// By the name the driver gives ("NVIDIA H100 80GB HBM3"), from data/accelerator_peaks.csv. None
+/// when unknown.
 std::optional<PeakRate> find_peak_rate(std::string_view device_name);
 
 }  // namespace perjoule

@@ -1,5 +1,5 @@
-// Asks one NVIDIA GPU what only hardware can answer. Reads only, except that the power limit is set to the value
-// it has. Prints lines for people and, with --json FILE, a document.
+// Asks one NVIDIA GPU what only hardware can answer. Reads only, except that the power limit is set
+// to the value it has. Prints lines for people and, with --json FILE, a document.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,9 +50,11 @@ void probe_counter(const NvmlLibrary& library, nvml::Device gpu, Json& report) {
   gaps_ms.erase(gaps_ms.begin());
   std::sort(gaps_ms.begin(), gaps_ms.end());
   const double smallest = *std::min_element(steps_mj.begin(), steps_mj.end());
-  fmt::print("energy counter: {} steps in 5 s, median gap {:.2f} ms (p10 {:.2f}, p90 {:.2f}), smallest step {} mJ\n",
-             gaps_ms.size(), median(gaps_ms), gaps_ms.empty() ? 0 : gaps_ms[gaps_ms.size() / 10],
-             gaps_ms.empty() ? 0 : gaps_ms[gaps_ms.size() * 9 / 10], smallest);
+  fmt::print(
+      "energy counter: {} steps in 5 s, median gap {:.2f} ms (p10 {:.2f}, p90 {:.2f}), smallest "
+      "step {} mJ\n",
+      gaps_ms.size(), median(gaps_ms), gaps_ms.empty() ? 0 : gaps_ms[gaps_ms.size() / 10],
+      gaps_ms.empty() ? 0 : gaps_ms[gaps_ms.size() * 9 / 10], smallest);
   report["counter_steps"] = static_cast<std::int64_t>(gaps_ms.size());
   report["counter_gap_ms"] = median(gaps_ms);
   report["counter_smallest_step_mj"] = smallest;
@@ -85,15 +87,19 @@ void probe_costs(const NvmlLibrary& library, nvml::Device gpu, Json& report) {
   unsigned long long energy = 0;
   unsigned power = 0;
   nvml::Utilization rates{};
-  if (library.device_energy != nullptr) say("energy", cost_us([&] { library.device_energy(gpu, &energy); }));
-  if (library.device_power != nullptr) say("power", cost_us([&] { library.device_power(gpu, &power); }));
-  if (library.utilization != nullptr) say("utilization", cost_us([&] { library.utilization(gpu, &rates); }));
+  if (library.device_energy != nullptr)
+    say("energy", cost_us([&] { library.device_energy(gpu, &energy); }));
+  if (library.device_power != nullptr)
+    say("power", cost_us([&] { library.device_power(gpu, &power); }));
+  if (library.utilization != nullptr)
+    say("utilization", cost_us([&] { library.utilization(gpu, &rates); }));
 }
 
 void probe_clocks(const NvmlLibrary& library, nvml::Device gpu, Json& report) {
   const std::vector<unsigned> clocks = nvml_graphics_clocks(library, gpu);
   if (clocks.empty()) return;
-  fmt::print("graphics clocks: {} from {} to {} MHz\n", clocks.size(), clocks.back(), clocks.front());
+  fmt::print("graphics clocks: {} from {} to {} MHz\n", clocks.size(), clocks.back(),
+             clocks.front());
   report["clocks"] = static_cast<std::int64_t>(clocks.size());
   report["lowest_clock_mhz"] = static_cast<std::int64_t>(clocks.back());
   report["highest_clock_mhz"] = static_cast<std::int64_t>(clocks.front());
