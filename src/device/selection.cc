@@ -140,8 +140,8 @@ class Words {
                                      });
     });
     for (const DeviceInfo* info : found) {
-      notes_.push_back(fmt::format("{} is a slice of {}: energy exists only for the whole GPU", mig,
-                                   info->id));
+      notes_.push_back(
+          fmt::format("{} is a slice of {}: energy exists only for the whole GPU", mig, info->id));
     }
     return found;
   }
@@ -173,9 +173,8 @@ Result<ChosenSources> choose_sources(const Inventory& machine,
   std::vector<std::string> rest;
   for (const std::string& word : words) {
     const bool is_device = machine.find_device(word) != nullptr;
-    const bool is_source = std::any_of(all.begin(), all.end(), [&word](Source* source) {
-      return source->info().id == word;
-    });
+    const bool is_source = std::any_of(
+        all.begin(), all.end(), [&word](Source* source) { return source->info().id == word; });
     (is_source && !is_device ? single : rest).push_back(word);
   }
   ChosenSources chosen;

@@ -3,10 +3,10 @@
 //   const VisibleDevices visible = visible_devices(infos, VisibleVariables::from_environment());
 //   PJ_TRY(const Selection chosen, select_devices(infos, {"gpu", "cpu:0"}, visible));
 //
-// A word is: an id ("gpu:GPU-8f2c...", "cpu:0"), a UUID or any beginning of one that is unique, with
-// or without "gpu:" before it, a PCI address ("0000:65:00.0", "65:00.0", NVML's eight-digit form),
-// the vendor's own number of a GPU ("0" or "gpu:0": PCI order, never CUDA's), a MIG instance, or a
-// kind: "gpu" (those visible), "cpu", "node", "battery", "all" (hidden ones too).
+// A word is: an id ("gpu:GPU-8f2c...", "cpu:0"), a UUID or any beginning of one that is unique,
+// with or without "gpu:" before it, a PCI address ("0000:65:00.0", "65:00.0", NVML's eight-digit
+// form), the vendor's own number of a GPU ("0" or "gpu:0": PCI order, never CUDA's), a MIG
+// instance, or a kind: "gpu" (those visible), "cpu", "node", "battery", "all" (hidden ones too).
 //
 // The variables of CUDA, ROCm and the container runtime differ in what their numbers mean:
 //
@@ -14,7 +14,8 @@
 //                           beginnings; MIG UUIDs. Stops at the first entry that is not valid.
 //   ROCR_VISIBLE_DEVICES    numbers in PCI order or UUIDs; then
 //   HIP_VISIBLE_DEVICES     numbers among what ROCR left (CUDA_VISIBLE_DEVICES stands in for it).
-//   NVIDIA_VISIBLE_DEVICES  the container runtime's: "all", "none", "void", NVML numbers or UUIDs of
+//   NVIDIA_VISIBLE_DEVICES  the container runtime's: "all", "none", "void", NVML numbers or UUIDs
+//   of
 //                           the host. Inside the container it has been obeyed already, so that
 //                           numbers that do not fit what is left are no longer ours to read.
 // Empty or -1 hides all, and an unset variable hides nothing.

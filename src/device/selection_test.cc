@@ -61,7 +61,8 @@ TEST(Selection, ADeviceHasManyNames) {
   EXPECT_EQ(select({"all"})->devices.size(), 4U);
   EXPECT_EQ(select({})->devices.size(), 4U);
   // Each once and in the machine's order, however often and in whatever order it is named.
-  EXPECT_THAT(select({"cpu:0", "GPU-ab", "2"})->devices, ElementsAre("gpu:GPU-ab000000-3333", "cpu:0"));
+  EXPECT_THAT(select({"cpu:0", "GPU-ab", "2"})->devices,
+              ElementsAre("gpu:GPU-ab000000-3333", "cpu:0"));
 }
 
 TEST(Selection, WhatFitsTwoOrNoneListsTheCandidates) {

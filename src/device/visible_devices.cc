@@ -22,15 +22,15 @@ Gpus gpus_of(const std::vector<DeviceInfo>& devices, std::string_view vendor) {
 }
 
 bool one_model(const Gpus& gpus) {
-  return std::all_of(gpus.begin(), gpus.end(), [&gpus](const DeviceInfo* info) {
-    return info->name == gpus.front()->name;
-  });
+  return std::all_of(gpus.begin(), gpus.end(),
+                     [&gpus](const DeviceInfo* info) { return info->name == gpus.front()->name; });
 }
 
 /// A variable's list over some GPUs, read by its owner's rules.
 class VisibleList {
  public:
-  VisibleList(std::string variable, const Gpus& gpus) : variable_(std::move(variable)), gpus_(gpus) {}
+  VisibleList(std::string variable, const Gpus& gpus)
+      : variable_(std::move(variable)), gpus_(gpus) {}
 
   /// What is visible, in the order of the list. Stops at the first entry that is not valid.
   Gpus read(const std::string& text) {
@@ -60,7 +60,8 @@ class VisibleList {
     if (starts_with_ignoring_case(word, "MIG-")) return parent_of(word);
     const DeviceInfo* found = nullptr;
     for (const DeviceInfo* gpu : gpus_) {
-      if (word.empty() || gpu->uuid.empty() || !starts_with_ignoring_case(gpu->uuid, word)) continue;
+      if (word.empty() || gpu->uuid.empty() || !starts_with_ignoring_case(gpu->uuid, word))
+        continue;
       if (found != nullptr) return nullptr;  // CUDA takes a beginning only when it is unique
       found = gpu;
     }
@@ -70,13 +71,15 @@ class VisibleList {
   const DeviceInfo* parent_of(std::string_view mig) {
     for (const DeviceInfo* gpu : gpus_) {
       // Drivers before R470 name an instance by its parent: MIG-GPU-<uuid>/<instance>/<compute>.
-      const bool old_form = !gpu->uuid.empty() && starts_with_ignoring_case(mig, "MIG-" + gpu->uuid);
-      const bool listed =
-          std::any_of(gpu->mig_uuids.begin(), gpu->mig_uuids.end(),
-                      [mig](const std::string& uuid) { return starts_with_ignoring_case(uuid, mig); });
+      const bool old_form =
+          !gpu->uuid.empty() && starts_with_ignoring_case(mig, "MIG-" + gpu->uuid);
+      const bool listed = std::any_of(
+          gpu->mig_uuids.begin(), gpu->mig_uuids.end(),
+          [mig](const std::string& uuid) { return starts_with_ignoring_case(uuid, mig); });
       if (!old_form && !listed) continue;
-      notes_.push_back(fmt::format("{} names {}, a slice of {}: energy exists only for the whole GPU",
-                                   variable_, mig, gpu->id));
+      notes_.push_back(
+          fmt::format("{} names {}, a slice of {}: energy exists only for the whole GPU", variable_,
+                      mig, gpu->id));
       return gpu;
     }
     return nullptr;
@@ -175,7 +178,8 @@ VisibleDevices visible_devices(const std::vector<DeviceInfo>& devices,
   if (variables.nvidia) nvidia = visible_in_container(nvidia, *variables.nvidia, out.notes);
   if (variables.cuda && !nvidia.empty()) nvidia = visible_to_cuda(nvidia, variables, out.notes);
   Gpus amd = gpus_of(devices, "AMD");
-  if (variables.rocr && !amd.empty()) amd = apply("ROCR_VISIBLE_DEVICES", *variables.rocr, amd, out.notes);
+  if (variables.rocr && !amd.empty())
+    amd = apply("ROCR_VISIBLE_DEVICES", *variables.rocr, amd, out.notes);
   if (variables.hip && !amd.empty()) {
     amd = apply("HIP_VISIBLE_DEVICES", *variables.hip, amd, out.notes);
   } else if (variables.cuda && !amd.empty()) {
@@ -190,8 +194,9 @@ VisibleDevices visible_devices(const std::vector<DeviceInfo>& devices,
     (hidden ? out.hidden : out.ids).push_back(info.id);
   }
   if (!out.hidden.empty()) {
-    out.notes.push_back(fmt::format("{} of {} GPUs left out, hidden by {}; --sources all takes them in",
-                                    out.hidden.size(), gpus, list_of(variables)));
+    out.notes.push_back(
+        fmt::format("{} of {} GPUs left out, hidden by {}; --sources all takes them in",
+                    out.hidden.size(), gpus, list_of(variables)));
   }
   return out;
 }
