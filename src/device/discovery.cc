@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "device/cpu_estimator.h"
+#include "device/joined_device.h"
 #include "device/nvml_device.h"
+#include "device/rapl_perf.h"
 #include "device/rapl_powercap.h"
 
 namespace perjoule {
@@ -46,8 +48,23 @@ Device* Inventory::find_device(std::string_view id) const {
 
 namespace {
 void take(Inventory& inventory, Discovered found) {
-  for (auto& device : found.devices) inventory.devices.push_back(std::move(device));
+  for (auto& device : found.devices) join_device(inventory.devices, std::move(device));
   for (auto& problem : found.problems) inventory.problems.push_back(std::move(problem));
+}
+
+std::vector<std::string> source_ids(const Inventory& inventory) {
+  std::vector<std::string> ids;
+  for (const Source* source : inventory.sources()) ids.push_back(source->info().id);
+  return ids;
+}
+
+/// What another road to the same counter has made good is no problem any more.
+void drop_mended_problems(Inventory& inventory) {
+  const std::vector<std::string> ids = source_ids(inventory);
+  std::erase_if(inventory.problems, [&ids](const Problem& problem) {
+    return problem.error.code == ErrorCode::kPermissionDenied &&
+           std::find(ids.begin(), ids.end(), problem.subject) != ids.end();
+  });
 }
 }  // namespace
 
@@ -56,11 +73,13 @@ Inventory discover(const Roots& roots, const Clock& clock, const DiscoveryOption
   Inventory inventory;
   take(inventory, discover_nvml(roots));
   take(inventory, discover_rapl_powercap(roots));
+  take(inventory, discover_rapl_perf(roots, source_ids(inventory)));
   const bool cpu_measured =
       std::any_of(inventory.devices.begin(), inventory.devices.end(), [](const auto& device) {
         return device->info().kind == DeviceKind::kCpu && !device->sources().empty();
       });
   if (!cpu_measured && options.estimate_cpu) take(inventory, discover_cpu_estimator(roots, clock));
+  drop_mended_problems(inventory);
   return inventory;
 }
 

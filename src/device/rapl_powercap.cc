@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "device/cpu_facts.h"
+#include "device/plain_device.h"
 
 namespace perjoule {
 namespace {
@@ -94,29 +95,6 @@ class PowercapLimit final : public Knob {
   std::string path_;
 };
 
-class CpuPackage final : public Device {
- public:
-  explicit CpuPackage(DeviceInfo info) : info_(std::move(info)) {}
-  const DeviceInfo& info() const override { return info_; }
-  std::vector<Source*> sources() override {
-    std::vector<Source*> out;
-    for (const auto& source : sources_) out.push_back(source.get());
-    return out;
-  }
-  std::vector<Knob*> knobs() override {
-    std::vector<Knob*> out;
-    for (const auto& knob : knobs_) out.push_back(knob.get());
-    return out;
-  }
-  void add(std::unique_ptr<Source> source) { sources_.push_back(std::move(source)); }
-  void add(std::unique_ptr<Knob> knob) { knobs_.push_back(std::move(knob)); }
-
- private:
-  DeviceInfo info_;
-  std::vector<std::unique_ptr<Source>> sources_;
-  std::vector<std::unique_ptr<Knob>> knobs_;
-};
-
 std::string_view scope_of(RaplZoneName::Kind kind) {
   using Kind = RaplZoneName::Kind;
   switch (kind) {
@@ -158,7 +136,7 @@ class Discovery {
     const Zone& top = zone.parent.empty() ? zone : parent_of(zone);
     // psys belongs to the whole board; it is kept with package 0 and overlaps it.
     const int number = top.name.kind == Kind::kPsys ? 0 : top.name.package;
-    CpuPackage& package = package_of(number);
+    PlainDevice& package = package_of(number);
 
     SourceInfo info = describe(zone, number);
     const std::string file = zone.path + "/energy_uj";
@@ -189,7 +167,7 @@ class Discovery {
     return zone;
   }
 
-  CpuPackage& package_of(int number) {
+  PlainDevice& package_of(int number) {
     auto& package = packages_[number];
     if (!package) {
       DeviceInfo info;
@@ -199,7 +177,7 @@ class Discovery {
       info.vendor = facts_.amd ? "AMD" : "Intel";
       info.driver = "powercap";
       info.index = number;
-      package = std::make_unique<CpuPackage>(std::move(info));
+      package = std::make_unique<PlainDevice>(std::move(info));
     }
     return *package;
   }
@@ -251,7 +229,7 @@ class Discovery {
     });
   }
 
-  static void add_limits(const Zone& zone, CpuPackage& package, int number) {
+  static void add_limits(const Zone& zone, PlainDevice& package, int number) {
     for (int constraint = 0; constraint < 3; ++constraint) {
       const std::string prefix = fmt::format("{}/constraint_{}_", zone.path, constraint);
       const auto name = read_attribute(prefix + "name");
@@ -275,7 +253,7 @@ class Discovery {
   CpuFacts facts_;
   std::vector<Zone> zones_;
   bool simulated_ = false;
-  std::map<int, std::unique_ptr<CpuPackage>> packages_;
+  std::map<int, std::unique_ptr<PlainDevice>> packages_;
   Discovered found_;
 };
 
