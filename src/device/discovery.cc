@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu_estimator.h"
+#include "device/hwmon.h"
 #include "device/joined_device.h"
 #include "device/nvml_device.h"
 #include "device/rapl_perf.h"
@@ -58,6 +59,19 @@ std::vector<std::string> source_ids(const Inventory& inventory) {
   return ids;
 }
 
+HwmonContext hwmon_context(const Inventory& inventory) {
+  HwmonContext context;
+  context.sources = source_ids(inventory);
+  for (const auto& device : inventory.devices) {
+    if (!device->info().pci.empty()) context.pci.push_back(device->info().pci);
+    for (const Source* source : device->sources()) {
+      if (source->info().scope == "module" && context.module_counter.empty())
+        context.module_counter = source->info().id;
+    }
+  }
+  return context;
+}
+
 /// What another road to the same counter has made good is no problem any more.
 void drop_mended_problems(Inventory& inventory) {
   const std::vector<std::string> ids = source_ids(inventory);
@@ -74,6 +88,7 @@ Inventory discover(const Roots& roots, const Clock& clock, const DiscoveryOption
   take(inventory, discover_nvml(roots));
   take(inventory, discover_rapl_powercap(roots));
   take(inventory, discover_rapl_perf(roots, source_ids(inventory)));
+  take(inventory, discover_hwmon(roots, hwmon_context(inventory)));
   const bool cpu_measured =
       std::any_of(inventory.devices.begin(), inventory.devices.end(), [](const auto& device) {
         return device->info().kind == DeviceKind::kCpu && !device->sources().empty();
