@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "device/amd_smi.h"
 #include "device/cpu_estimator.h"
 #include "device/hwmon.h"
 #include "device/joined_device.h"
 #include "device/nvml_device.h"
 #include "device/rapl_perf.h"
 #include "device/rapl_powercap.h"
+#include "device/rocm_smi.h"
 
 namespace perjoule {
 
@@ -59,11 +61,19 @@ std::vector<std::string> source_ids(const Inventory& inventory) {
   return ids;
 }
 
+std::vector<std::string> pci_addresses(const Inventory& inventory) {
+  std::vector<std::string> addresses;
+  for (const auto& device : inventory.devices) {
+    if (!device->info().pci.empty()) addresses.push_back(device->info().pci);
+  }
+  return addresses;
+}
+
 HwmonContext hwmon_context(const Inventory& inventory) {
   HwmonContext context;
   context.sources = source_ids(inventory);
+  context.pci = pci_addresses(inventory);
   for (const auto& device : inventory.devices) {
-    if (!device->info().pci.empty()) context.pci.push_back(device->info().pci);
     for (const Source* source : device->sources()) {
       if (source->info().scope == "module" && context.module_counter.empty())
         context.module_counter = source->info().id;
@@ -86,6 +96,8 @@ Inventory discover(const Roots& roots, const Clock& clock, const DiscoveryOption
   (void)options.node_meters;
   Inventory inventory;
   take(inventory, discover_nvml(roots));
+  take(inventory, discover_amd_smi(roots, clock));
+  take(inventory, discover_rocm_smi(roots, clock, pci_addresses(inventory)));
   take(inventory, discover_rapl_powercap(roots));
   take(inventory, discover_rapl_perf(roots, source_ids(inventory)));
   take(inventory, discover_hwmon(roots, hwmon_context(inventory)));
