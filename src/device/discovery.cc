@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "device/amd_smi.h"
+#include "device/battery.h"
 #include "device/cpu_estimator.h"
 #include "device/hwmon.h"
+#include "device/ipmi_dcmi.h"
 #include "device/joined_device.h"
 #include "device/nvml_device.h"
 #include "device/rapl_perf.h"
@@ -93,7 +95,6 @@ void drop_mended_problems(Inventory& inventory) {
 }  // namespace
 
 Inventory discover(const Roots& roots, const Clock& clock, const DiscoveryOptions& options) {
-  (void)options.node_meters;
   Inventory inventory;
   take(inventory, discover_nvml(roots));
   take(inventory, discover_amd_smi(roots, clock));
@@ -106,6 +107,8 @@ Inventory discover(const Roots& roots, const Clock& clock, const DiscoveryOption
         return device->info().kind == DeviceKind::kCpu && !device->sources().empty();
       });
   if (!cpu_measured && options.estimate_cpu) take(inventory, discover_cpu_estimator(roots, clock));
+  take(inventory, discover_batteries(roots));
+  if (options.node_meters) take(inventory, discover_ipmi_dcmi(roots));
   drop_mended_problems(inventory);
   return inventory;
 }

@@ -190,13 +190,18 @@ HwmonLabel parse_hwmon_label(std::string_view label) {
 Discovered discover_hwmon(const Roots& roots, const HwmonContext& context) {
   CpuMeters cpu(roots, context);
   Discovered gpus;
+  int amd_gpus = 0;
+  int intel_gpus = 0;
   for (const HwmonChip& chip : list_hwmon(roots)) {
     if (chip.name == "power_meter") cpu.add_acpi(chip);
     if (chip.name == "amd_energy") cpu.add_amd_energy(chip);
-    if (chip.pci.empty() || holds(context.pci, chip.pci)) continue;
-    std::unique_ptr<Device> gpu;
-    if (chip.name == "amdgpu") gpu = make_amdgpu(roots, chip, gpus.problems);
-    if (chip.name == "i915" || chip.name == "xe") gpu = make_intel_gpu(roots, chip, gpus.problems);
+    const bool amd = chip.name == "amdgpu";
+    const bool intel = chip.name == "i915" || chip.name == "xe";
+    if (chip.pci.empty() || (!amd && !intel)) continue;
+    const int index = amd ? amd_gpus++ : intel_gpus++;
+    if (holds(context.pci, chip.pci)) continue;
+    auto gpu = amd ? make_amdgpu(roots, chip, index, gpus.problems)
+                   : make_intel_gpu(roots, chip, index, gpus.problems);
     if (gpu) gpus.devices.push_back(std::move(gpu));
   }
   Discovered found = cpu.finish();

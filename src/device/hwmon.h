@@ -51,9 +51,9 @@ HwmonLabel parse_hwmon_label(std::string_view label);
 DeviceInfo describe_amd_gpu(const Roots& roots, const std::string& pci);
 
 /// The GPU of such a chip; null when the chip has no meter. Its problems go into `problems`.
-std::unique_ptr<Device> make_amdgpu(const Roots& roots, const HwmonChip& chip,
+std::unique_ptr<Device> make_amdgpu(const Roots& roots, const HwmonChip& chip, int index,
                                     std::vector<Problem>& problems);
-std::unique_ptr<Device> make_intel_gpu(const Roots& roots, const HwmonChip& chip,
+std::unique_ptr<Device> make_intel_gpu(const Roots& roots, const HwmonChip& chip, int index,
                                        std::vector<Problem>& problems);
 
 }  // namespace perjoule

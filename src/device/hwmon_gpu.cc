@@ -89,9 +89,11 @@ DeviceInfo describe_amd_gpu(const Roots& roots, const std::string& pci) {
   return info;
 }
 
-std::unique_ptr<Device> make_amdgpu(const Roots& roots, const HwmonChip& chip,
+std::unique_ptr<Device> make_amdgpu(const Roots& roots, const HwmonChip& chip, int index,
                                     std::vector<Problem>& problems) {
-  auto device = std::make_unique<PlainDevice>(describe_amd_gpu(roots, chip.pci));
+  DeviceInfo description = describe_amd_gpu(roots, chip.pci);
+  description.index = index;
+  auto device = std::make_unique<PlainDevice>(std::move(description));
   SourceInfo counter = base_info(roots, device->info());
   counter.id = counter.device;
   counter.backend = "gpu_metrics";
@@ -113,7 +115,7 @@ std::unique_ptr<Device> make_amdgpu(const Roots& roots, const HwmonChip& chip,
   return device;
 }
 
-std::unique_ptr<Device> make_intel_gpu(const Roots& roots, const HwmonChip& chip,
+std::unique_ptr<Device> make_intel_gpu(const Roots& roots, const HwmonChip& chip, int index,
                                        std::vector<Problem>& problems) {
   DeviceInfo description;
   description.kind = DeviceKind::kGpu;
@@ -121,6 +123,7 @@ std::unique_ptr<Device> make_intel_gpu(const Roots& roots, const HwmonChip& chip
   description.driver = chip.name;
   description.pci = chip.pci;
   description.id = "gpu:" + chip.pci;
+  description.index = index;
   const auto model = read_attribute(roots.sysfs + "/bus/pci/devices/" + chip.pci + "/device");
   description.name = "Intel GPU" + (model ? " " + *model : std::string());
   auto device = std::make_unique<PlainDevice>(description);
