@@ -29,6 +29,16 @@ namespace {
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 }  // namespace
 
+std::vector<std::string> list_words(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const std::string& list : lists) {
+    for (const std::string_view part : split(list, ',')) {
+      if (const std::string_view word = trim(part); !word.empty()) words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() &&
          equals_ignoring_case(text.substr(0, prefix.size()), prefix);

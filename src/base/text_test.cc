@@ -15,6 +15,10 @@ TEST(Text, NumbersAreStrict) {
   EXPECT_EQ(leading_number("300 W"), 300);
 }
 
+TEST(Text, ListsGiveTheirWords) {
+  EXPECT_EQ(list_words({"a, b", "", "c,,d "}), (std::vector<std::string>{"a", "b", "c", "d"}));
+}
+
 TEST(Text, QuantitiesTakeTheirUnits) {
   EXPECT_DOUBLE_EQ(parse_watts("350000mW")->value(), 350);
   EXPECT_DOUBLE_EQ(parse_watts("1.2 kW")->value(), 1200);

@@ -7,7 +7,7 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/cpu_facts.h"
-#include "device/discovery.h"
+#include "device/selection.h"
 #include "meter/command_run.h"
 #include "store/sqlite_store.h"
 
@@ -40,9 +40,6 @@ Result<CommandOptions> read_options(const Arguments& arguments) {
   }
   if (options.pid && !options.spawn.arguments.empty()) {
     return Error::invalid_argument("--pid and a command cannot go together");
-  }
-  for (const std::string& group : arguments.values("sources")) {
-    for (const std::string_view id : split(group, ',')) options.sources.emplace_back(trim(id));
   }
   options.count_units = arguments.has("unit");
   if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
@@ -78,9 +75,9 @@ void say_prediction(const RunProgress& progress, const std::string& unit, double
 }
 
 /// Idle power before the run: the same sources for a while with nothing of ours running.
-Result<Measurement> measure_baseline(const Inventory& machine, const Clock& clock,
+Result<Measurement> measure_baseline(const std::vector<Source*>& sources, const Clock& clock,
                                      Seconds duration) {
-  Meter meter(machine.sources(), clock, 1U << 20U);
+  Meter meter(sources, clock, 1U << 20U);
   CommandOptions options;
   options.duration = duration;
   PJ_TRY(CommandResult result, run_command(meter, options));
@@ -110,6 +107,10 @@ Result<int> run(const Arguments& arguments) {
     return Error::unavailable("nothing here can be measured or estimated",
                               "perjoule doctor says why");
   }
+  PJ_TRY(const ChosenSources chosen,
+         choose_sources(machine, list_words(arguments.values("sources")),
+                        VisibleVariables::from_environment()));
+  for (const std::string& note : chosen.notes) complain(note);
   RunReport report;
   report.unit = arguments.value("unit");
   report.project = arguments.value("project");
@@ -129,9 +130,9 @@ Result<int> run(const Arguments& arguments) {
   if (arguments.has("baseline")) {
     PJ_TRY(const auto span, arguments.read<Seconds>("baseline", parse_seconds));
     complain("measuring idle power for " + to_text(*span, 3));
-    PJ_TRY(report.baseline, measure_baseline(machine, clock, *span));
+    PJ_TRY(report.baseline, measure_baseline(chosen.sources, clock, *span));
   }
-  Meter meter(machine.sources(), clock, kTimelineBytes);
+  Meter meter(chosen.sources, clock, kTimelineBytes);
   bool predicted = false;
   const bool live = error_is_terminal() && !arguments.has("quiet");
   if (live || options.total_units) {
@@ -164,7 +165,9 @@ Verb run_verb() {
       "reached.";
   verb.options = {
       {"every", "TIME", "sampling period; a source is never read faster than it ticks", "100ms"},
-      {"sources", "ID,...", "only these sources (perjoule devices lists them)", "", true},
+      {"sources", "WORD,...",
+       "only these: gpu, cpu, all, ids, UUIDs or beginnings of them, PCI ids, GPU numbers, sources",
+       "", true},
       {"pid", "PID", "watch a running process instead of starting one"},
       {"for", "TIME", "stop after this long"},
       {"baseline", "TIME",

@@ -9,6 +9,7 @@
 #include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "device/selection.h"
 #include "frontier/points_format.h"
 #include "meter/sweep.h"
 
@@ -101,10 +102,30 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
   PJ_TRY(const auto cool_down, arguments.read<Seconds>("cool-down", parse_seconds));
   options.warm_up = *warm_up;
   options.cool_down = *cool_down;
-  for (const std::string& group : arguments.values("devices")) {
-    for (const std::string_view id : split(group, ',')) options.devices.emplace_back(trim(id));
-  }
   return options;
+}
+
+/// What is measured and whose knobs are turned: --sources and --devices, else what the job may see.
+Outcome choose(const Arguments& arguments, const Inventory& machine, SweepOptions& options) {
+  const VisibleVariables variables = VisibleVariables::from_environment();
+  PJ_TRY(const ChosenSources chosen,
+         choose_sources(machine, list_words(arguments.values("sources")), variables));
+  for (const std::string& note : chosen.notes) complain(note);
+  options.command.sources = chosen.ids;
+  std::vector<DeviceInfo> infos;
+  for (const auto& device : machine.devices) infos.push_back(device->info());
+  const VisibleDevices visible = visible_devices(infos, variables);
+  const std::vector<std::string> words = list_words(arguments.values("devices"));
+  if (!words.empty()) {
+    PJ_TRY(const Selection selection, select_devices(infos, words, visible));
+    for (const std::string& note : selection.notes) complain(note);
+    options.devices = selection.devices;
+  } else if (!visible.hidden.empty()) {
+    // Somebody else's GPU is never turned; the CPUs are meant only where no GPU is left.
+    const auto gpu = select_devices(infos, {"gpu"}, visible);
+    options.devices = gpu ? gpu->devices : visible.ids;
+  }
+  return {};
 }
 
 void show(const SweepProgress& progress) {
@@ -121,10 +142,11 @@ void show(const SweepProgress& progress) {
 }
 
 Result<int> run_sweep(const Arguments& arguments) {
-  PJ_TRY(const SweepOptions options, options_from(arguments));
+  PJ_TRY(SweepOptions options, options_from(arguments));
   PJ_TRY(const Rule rule, rule_from(arguments));
   const RealClock clock;
   const Inventory machine = discover(Roots::from_environment(), clock);
+  PJ_CHECK(choose(arguments, machine, options));
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
   for (const std::string& line : journal.replayed()) complain(line);
   PJ_TRY(const SweepResult result, sweep(machine, clock, journal, options, show));
@@ -180,7 +202,10 @@ Verb sweep_verb() {
       {"memory-clock", "MHZ,...", "locked memory clocks"},
       {"processors", "N:N:STEP", "processors the command may use"},
       {"param", "NAME=V,...", "any word of the command or variable of its environment", "", true},
-      {"devices", "ID,...", "only these devices' knobs", "", true},
+      {"devices", "WORD,...", "turn only these devices' knobs (words as for --sources)", "", true},
+      {"sources", "WORD,...",
+       "measure only these: gpu, cpu, all, ids, UUIDs or beginnings of them, PCI ids, GPU numbers",
+       "", true},
       {"repeat", "N", "runs of each setting", "1"},
       {"order", "ORDER", "given, or random against drift", "given"},
       {"warm-up", "TIME", "beginning of each run that does not count (with --unit)", "0s"},

@@ -45,6 +45,12 @@ TEST(CpuTimes, AreReadFromTheFirstLineOfProcStat) {
     EXPECT_FALSE(parse_cpu_times(bad)) << bad;
 }
 
+TEST(CpuList, IsReadAsTheKernelWritesIt) {
+  EXPECT_EQ(parse_cpu_list("0-2,24"), (std::vector<int>{0, 1, 2, 24}));
+  for (const char* bad : {"", "a", "3-1", "0,,1", "-1", "0-99999999"})
+    EXPECT_TRUE(parse_cpu_list(bad).empty()) << bad;
+}
+
 TEST(CpuEstimator, IntegratesTheLoadAndNamesItselfAnEstimate) {
   char pattern[] = "/tmp/perjoule-estimator-XXXXXX";
   const std::string root = ::mkdtemp(pattern);

@@ -32,6 +32,19 @@ CpuFacts read_cpu_facts(const Roots& roots) {
   return facts;
 }
 
+std::vector<int> parse_cpu_list(std::string_view text) {
+  constexpr std::int64_t kMostCpus = 65536;
+  std::vector<int> cpus;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = parse_integer(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_integer(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last >= kMostCpus) return {};
+    for (std::int64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
+  }
+  return cpus;
+}
+
 Result<CpuTimes> parse_cpu_times(std::string_view proc_stat) {
   // "cpu  user nice system idle iowait irq softirq steal guest guest_nice": guest time is within
   // user.

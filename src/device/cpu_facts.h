@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -18,6 +20,9 @@ struct CpuFacts {
   bool hypervisor = false;  ///< running in a virtual machine
 };
 CpuFacts read_cpu_facts(const Roots& roots);
+
+/// The kernel's lists of CPUs: "0,24" or "0-3,8"; empty for anything else.
+std::vector<int> parse_cpu_list(std::string_view text);
 
 /// Accumulated CPU time of the whole machine from /proc/stat.
 struct CpuTimes {

@@ -27,7 +27,8 @@ struct DeviceInfo {
   std::string driver;  ///< driver or interface version
   int index = 0;       ///< the vendor's own numbering
   std::string uuid;
-  std::string pci;   ///< "0000:65:00.0", as sysfs writes it
+  std::string pci;                     ///< "0000:65:00.0", as sysfs writes it
+  std::vector<std::string> mig_uuids;  ///< of the slices an NVIDIA GPU is cut into
   std::string note;  ///< what a reader must know: "MIG on: energy exists only for the whole GPU"
 };
 

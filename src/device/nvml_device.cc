@@ -135,6 +135,23 @@ std::string sysfs_pci_address(const nvml::PciInfo& pci) {
   return address;
 }
 
+/// Places are sparse: one that is not taken is not the end of the list.
+std::vector<std::string> mig_uuids(const NvmlLibrary& library, nvml::Device handle) {
+  std::vector<std::string> uuids;
+  unsigned places = 0;
+  if (library.mig_count == nullptr || library.mig_device == nullptr ||
+      library.device_uuid == nullptr || library.mig_count(handle, &places) != nvml::kSuccess) {
+    return uuids;
+  }
+  for (unsigned place = 0; place < places; ++place) {
+    nvml::Device slice = nullptr;
+    char text[96] = {};
+    if (library.mig_device(handle, place, &slice) != nvml::kSuccess) continue;
+    if (library.device_uuid(slice, text, sizeof(text)) == nvml::kSuccess) uuids.emplace_back(text);
+  }
+  return uuids;
+}
+
 DeviceInfo describe(const NvmlLibrary& library, nvml::Device handle, unsigned index) {
   DeviceInfo info;
   info.kind = DeviceKind::kGpu;
@@ -158,6 +175,7 @@ DeviceInfo describe(const NvmlLibrary& library, nvml::Device handle, unsigned in
   if (library.mig_mode != nullptr &&
       library.mig_mode(handle, &current, &pending) == nvml::kSuccess && current == 1) {
     info.note = "MIG is on: energy exists only for the whole GPU and is shared out by estimate";
+    info.mig_uuids = mig_uuids(library, handle);
   }
   return info;
 }

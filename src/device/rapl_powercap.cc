@@ -1,17 +1,15 @@
 #include "device/rapl_powercap.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <map>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "device/cpu_facts.h"
+#include "device/plain_device.h"
+#include "device/sysfs_power.h"
 
 namespace perjoule {
 namespace {
@@ -41,81 +39,6 @@ std::vector<Zone> list_zones(const std::string& powercap) {
   }
   return zones;
 }
-
-class PowercapSource final : public Source {
- public:
-  PowercapSource(SourceInfo info, FileDescriptor fd) : info_(std::move(info)), fd_(std::move(fd)) {}
-  const SourceInfo& info() const noexcept override { return info_; }
-  Reading read() noexcept override {
-    char text[32];
-    const ssize_t count = ::pread(fd_.get(), text, sizeof(text), 0);
-    if (count < 0) return {code_of_errno(errno), 0};
-    Reading reading{ErrorCode::kOk, 0};
-    const auto parsed = std::from_chars(text, text + count, reading.micro);
-    // A zone that vanished mid-read gives nothing; half a number cannot come from one pread of
-    // sysfs.
-    if (parsed.ec != std::errc() || parsed.ptr == text) reading.code = ErrorCode::kDataLoss;
-    return reading;
-  }
-
- private:
-  SourceInfo info_;
-  FileDescriptor fd_;
-};
-
-/// One constraint_N_power_limit_uw of a package zone.
-class PowercapLimit final : public Knob {
- public:
-  PowercapLimit(KnobInfo info, std::string path) : info_(std::move(info)), path_(std::move(path)) {}
-  const KnobInfo& info() const override { return info_; }
-  Result<std::string> get() override {
-    PJ_TRY(const std::string text, read_attribute(path_));
-    const auto microwatts = parse_number(text);
-    if (!microwatts) return Error::data_loss(path_ + ": not a number: '" + text + "'");
-    return fmt::format("{} W", *microwatts / 1e6);
-  }
-  Outcome set(const std::string& value) override {
-    PJ_TRY(const double watts, knob_number(info_, value));
-    Outcome written = write_attribute(path_, fmt::format("{}", std::llround(watts * 1e6)));
-    if (written) return written;
-    Error error = written.error();
-    // The kernel answers ENODATA for a limit the hardware refused, a BIOS lock included.
-    if (error.code == ErrorCode::kDataLoss) {
-      return Error::permission_denied(info_.id + ": the hardware refused the limit",
-                                      "see whether the BIOS locks RAPL limits");
-    }
-    if (error.code == ErrorCode::kPermissionDenied)
-      error.remedy = "setting a RAPL limit needs root";
-    return tl::unexpected<Error>(std::move(error));
-  }
-
- private:
-  KnobInfo info_;
-  std::string path_;
-};
-
-class CpuPackage final : public Device {
- public:
-  explicit CpuPackage(DeviceInfo info) : info_(std::move(info)) {}
-  const DeviceInfo& info() const override { return info_; }
-  std::vector<Source*> sources() override {
-    std::vector<Source*> out;
-    for (const auto& source : sources_) out.push_back(source.get());
-    return out;
-  }
-  std::vector<Knob*> knobs() override {
-    std::vector<Knob*> out;
-    for (const auto& knob : knobs_) out.push_back(knob.get());
-    return out;
-  }
-  void add(std::unique_ptr<Source> source) { sources_.push_back(std::move(source)); }
-  void add(std::unique_ptr<Knob> knob) { knobs_.push_back(std::move(knob)); }
-
- private:
-  DeviceInfo info_;
-  std::vector<std::unique_ptr<Source>> sources_;
-  std::vector<std::unique_ptr<Knob>> knobs_;
-};
 
 std::string_view scope_of(RaplZoneName::Kind kind) {
   using Kind = RaplZoneName::Kind;
@@ -158,7 +81,7 @@ class Discovery {
     const Zone& top = zone.parent.empty() ? zone : parent_of(zone);
     // psys belongs to the whole board; it is kept with package 0 and overlaps it.
     const int number = top.name.kind == Kind::kPsys ? 0 : top.name.package;
-    CpuPackage& package = package_of(number);
+    PlainDevice& package = package_of(number);
 
     SourceInfo info = describe(zone, number);
     const std::string file = zone.path + "/energy_uj";
@@ -176,7 +99,7 @@ class Discovery {
              Error{ErrorCode::kDataLoss, zone.path + "/max_energy_range_uj: cannot be read",
                    "a wrap of this counter will be taken for a reset"}});
       }
-      package.add(std::make_unique<PowercapSource>(std::move(info), std::move(*fd)));
+      package.add(std::make_unique<SysfsSource>(std::move(info), std::move(*fd)));
     }
     if (zone.name.kind == Kind::kPackage || zone.name.kind == Kind::kDie)
       add_limits(zone, package, number);
@@ -189,7 +112,7 @@ class Discovery {
     return zone;
   }
 
-  CpuPackage& package_of(int number) {
+  PlainDevice& package_of(int number) {
     auto& package = packages_[number];
     if (!package) {
       DeviceInfo info;
@@ -199,7 +122,7 @@ class Discovery {
       info.vendor = facts_.amd ? "AMD" : "Intel";
       info.driver = "powercap";
       info.index = number;
-      package = std::make_unique<CpuPackage>(std::move(info));
+      package = std::make_unique<PlainDevice>(std::move(info));
     }
     return *package;
   }
@@ -251,7 +174,7 @@ class Discovery {
     });
   }
 
-  static void add_limits(const Zone& zone, CpuPackage& package, int number) {
+  static void add_limits(const Zone& zone, PlainDevice& package, int number) {
     for (int constraint = 0; constraint < 3; ++constraint) {
       const std::string prefix = fmt::format("{}/constraint_{}_", zone.path, constraint);
       const auto name = read_attribute(prefix + "name");
@@ -268,14 +191,14 @@ class Discovery {
       const auto microwatts = highest ? parse_number(*highest) : std::nullopt;
       // Some parts report 0 for "unknown".
       info.maximum = microwatts && *microwatts > 0 ? *microwatts / 1e6 : kMaxPackagePower.value();
-      package.add(std::make_unique<PowercapLimit>(std::move(info), prefix + "power_limit_uw"));
+      package.add(std::make_unique<SysfsLimit>(std::move(info), prefix + "power_limit_uw"));
     }
   }
 
   CpuFacts facts_;
   std::vector<Zone> zones_;
   bool simulated_ = false;
-  std::map<int, std::unique_ptr<CpuPackage>> packages_;
+  std::map<int, std::unique_ptr<PlainDevice>> packages_;
   Discovered found_;
 };
 

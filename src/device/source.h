@@ -46,6 +46,10 @@ struct SourceInfo {
   std::uint64_t modulus_micro =
       0;  ///< the counter starts again from 0 at this value; 0 for a 64-bit counter
 
+  /// A counter must be read this often for its total to stay right, beyond what the modulus asks
+  /// for; 0 when nothing is lost by waiting.
+  Seconds upkeep;
+
   /// Id of a source that covers some of the same joules (core lies within package, psys contains
   /// it, a gauge repeats its counter); empty for the one to add up. Sources that overlap another
   /// are shown, never summed.

@@ -218,6 +218,21 @@ TEST(SampleSchedule, NoSourceIsReadFasterThanItTicks) {
   EXPECT_NEAR(slow.reads, 10, 1);
 }
 
+TEST(SampleSchedule, ACounterIsKeptUpHoweverSlowTheWantedCourse) {
+  VirtualClock clock{Instant{0}};
+  SourceInfo wraps = fake_counter("cpu:0", 0.001);
+  wraps.modulus_micro = 65'532'610'987;
+  wraps.max_power = 500.0_W;
+  SourceInfo refreshed = fake_counter("cpu:1", 0.001);
+  refreshed.upkeep = 50.0_s;  // perf's RAPL counters: a signed 32-bit difference in the kernel
+  FakeSource first(wraps, clock, steady);
+  FakeSource second(refreshed, clock, steady);
+  Meter meter({&first, &second}, clock);
+  for (const Seconds every : {0.0_s, 600.0_s}) {
+    EXPECT_DOUBLE_EQ(SampleSchedule(meter, every).period().value(), 50) << every.value();
+  }
+}
+
 TEST(SampleSchedule, CountersThatWrapAreKeptUpWithoutBeingAsked) {
   VirtualClock clock{Instant{0}};
   SourceInfo info = fake_counter("cpu:0", 0.001);

@@ -15,9 +15,10 @@ namespace {
 /// How often a channel has to be read for its total to stay right; 0 for never.
 Seconds upkeep_period(const SourceInfo& info) {
   if (info.kind == SourceKind::kPowerGauge) return std::max(info.tick, Seconds(1e-3));
-  if (info.modulus_micro == 0) return Seconds(0);
+  if (info.modulus_micro == 0) return info.upkeep;
   const Seconds wrap = Joules(static_cast<double>(info.modulus_micro) * 1e-6) / info.max_power;
-  return std::min(wrap / 2.0, Seconds(60));
+  const Seconds longest = info.upkeep.value() > 0 ? info.upkeep : Seconds(60);
+  return std::min(wrap / 2.0, longest);
 }
 
 }  // namespace
@@ -26,7 +27,11 @@ SampleSchedule::SampleSchedule(Meter& meter, Seconds every) : meter_(meter) {
   const std::int64_t now = meter.clock().now().ns;
   for (const auto& channel : meter.channels()) {
     const SourceInfo& info = channel->info();
-    const Seconds period = every.value() > 0 ? std::max(every, info.tick) : upkeep_period(info);
+    const Seconds upkeep = upkeep_period(info);
+    Seconds period = every.value() > 0 ? std::max(every, info.tick) : upkeep;
+    // However slow a course the user asks for, a counter must not wrap twice between two reads.
+    if (info.kind == SourceKind::kEnergyCounter && upkeep.value() > 0)
+      period = std::min(period, upkeep);
     if (period.value() <= 0) continue;
     const auto ns = static_cast<std::int64_t>(period.value() * 1e9);
     entries_.push_back({channel.get(), ns, now});
