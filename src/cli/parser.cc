@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <list>
 
 #include "base/text.h"
@@ -25,11 +26,13 @@ std::vector<std::string> Arguments::values(std::string_view name) const {
 /// Builds the library's command tree from the verbs and reads its answers back.
 class Parser {
  public:
-  explicit Parser(const std::vector<Verb>& verbs)
+  /// Only verbs that begin with the call's first word get their options: making those of all is
+  /// most of what a start of the command would do.
+  Parser(const std::vector<Verb>& verbs, std::string_view first_word)
       : app_("Power and energy as first-class metrics of machine learning.", "perjoule") {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string("perjoule ") + PERJOULE_VERSION);
-    for (const Verb& verb : verbs) add(verb);
+    for (const Verb& verb : verbs) add(verb, split(verb.name, ' ').front() == first_word);
   }
 
   int run(int argc, const char* const* argv) {
@@ -66,13 +69,14 @@ class Parser {
     std::map<std::string, bool> flags;
   };
 
-  void add(const Verb& verb) {
+  void add(const Verb& verb, bool with_options) {
     CLI::App* parent = &app_;
     const auto words = split(verb.name, ' ');
     for (std::size_t i = 0; i + 1 < words.size(); ++i)
       parent = group(*parent, std::string(words[i]));
     CLI::App* app = parent->add_subcommand(std::string(words.back()), verb.summary);
     entries_.push_back(Entry{&verb, app, {}, {}});
+    if (!with_options) return;
     Entry& entry = entries_.back();
     for (const Option& option : verb.options) add(entry, option);
     add(entry, Option{"json", "", "print one JSON document of a stable, versioned schema"});
@@ -157,7 +161,10 @@ class Parser {
 };
 
 int dispatch(const std::vector<Verb>& verbs, int argc, const char* const* argv) {
-  return Parser(verbs).run(argc, argv);
+  const char* const* const end = argv + std::max(argc, 1);
+  const char* const* const first =
+      std::find_if(argv + std::min(argc, 1), end, [](const char* word) { return word[0] != '-'; });
+  return Parser(verbs, first == end ? "" : *first).run(argc, argv);
 }
 
 int status_of(const Error& error) {
