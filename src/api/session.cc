@@ -10,7 +10,9 @@ Result<std::unique_ptr<Session>> Session::open(const Roots& roots, const Options
   if (session->machine_.sources().empty()) {
     return Error::unavailable("nothing here can be measured", "perjoule doctor says why");
   }
-  session->meter_ = std::make_unique<Meter>(session->machine_.sources(), session->clock_);
+  PJ_TRY(const std::vector<Calibration> calibrations, load_calibrations(calibration_path()));
+  session->meter_ =
+      std::make_unique<Meter>(session->machine_.sources(), session->clock_, 0, calibrations);
   PJ_TRY(session->sampler_, Sampler::start(*session->meter_, options.sample_every));
   return session;
 }

@@ -76,8 +76,9 @@ void say_prediction(const RunProgress& progress, const std::string& unit, double
 
 /// Idle power before the run: the same sources for a while with nothing of ours running.
 Result<Measurement> measure_baseline(const std::vector<Source*>& sources, const Clock& clock,
+                                     const std::vector<Calibration>& calibrations,
                                      Seconds duration) {
-  Meter meter(sources, clock, 1U << 20U);
+  Meter meter(sources, clock, 1U << 20U, calibrations);
   CommandOptions options;
   options.duration = duration;
   PJ_TRY(CommandResult result, run_command(meter, options));
@@ -117,9 +118,12 @@ Result<int> run(const Arguments& arguments) {
   report.tag = arguments.value("tag");
   report.command = arguments.command();
   report.every = options.every;
-  for (const auto& device : machine.devices) {
-    if (device->info().kind == DeviceKind::kGpu) report.gpu_names.push_back(device->info().name);
+  for (const Source* source : chosen.sources) {
+    const Device* device = machine.find_device(source->info().device);
+    const bool gpu = device != nullptr && device->info().kind == DeviceKind::kGpu;
+    if (gpu && source->info().overlaps.empty()) report.gpu_names.push_back(device->info().name);
   }
+  PJ_TRY(const std::vector<Calibration> calibrations, load_calibrations(calibration_path()));
   if (arguments.has("peak")) {
     report.peak = parse_number(arguments.value("peak"));
     if (!report.peak || !(*report.peak > 0)) {
@@ -130,9 +134,9 @@ Result<int> run(const Arguments& arguments) {
   if (arguments.has("baseline")) {
     PJ_TRY(const auto span, arguments.read<Seconds>("baseline", parse_seconds));
     complain("measuring idle power for " + to_text(*span, 3));
-    PJ_TRY(report.baseline, measure_baseline(chosen.sources, clock, *span));
+    PJ_TRY(report.baseline, measure_baseline(chosen.sources, clock, calibrations, *span));
   }
-  Meter meter(chosen.sources, clock, kTimelineBytes);
+  Meter meter(chosen.sources, clock, kTimelineBytes, calibrations);
   bool predicted = false;
   const bool live = error_is_terminal() && !arguments.has("quiet");
   if (live || options.total_units) {

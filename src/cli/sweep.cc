@@ -149,6 +149,7 @@ Result<int> run_sweep(const Arguments& arguments) {
   PJ_CHECK(choose(arguments, machine, options));
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
   for (const std::string& line : journal.replayed()) complain(line);
+  PJ_TRY(options.calibrations, load_calibrations(calibration_path()));
   PJ_TRY(const SweepResult result, sweep(machine, clock, journal, options, show));
   if (!result.restored) complain(result.restored.error().text());
 

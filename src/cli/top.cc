@@ -193,7 +193,8 @@ Result<int> run_top(const Arguments& arguments) {
   if (machine.sources().empty())
     return Error::unavailable("nothing here can be measured", "perjoule doctor says why");
   PJ_TRY(const SignalWatch signals, SignalWatch::start());
-  Meter meter(machine.sources(), clock);
+  PJ_TRY(const std::vector<Calibration> calibrations, load_calibrations(calibration_path()));
+  Meter meter(machine.sources(), clock, 0, calibrations);
   PJ_TRY(const auto sampler, Sampler::start(meter, Seconds(0)));
   PowerView view(machine, meter, roots.procfs);
   const bool live = output_is_terminal() && !arguments.json();

@@ -241,6 +241,10 @@ class CommandLoop {
     result.units = units_.count();
     result.bad_unit_lines = units_.bad_lines();
     for (const auto& channel : meter_.channels()) {
+      const auto& wanted = options_.sources;
+      const bool left_out = !wanted.empty() && std::find(wanted.begin(), wanted.end(),
+                                                         channel->info().id) == wanted.end();
+      if (left_out) continue;  // its joules are not in the window either
       if (auto timeline = channel->timeline())
         result.courses.push_back({channel->info(), std::move(timeline)});
     }

@@ -12,9 +12,9 @@ namespace {
 /// A source of constant power on the real clock.
 class SteadySource final : public Source {
  public:
-  SteadySource() {
-    info_.id = "gpu:a";
-    info_.device = "gpu:a";
+  explicit SteadySource(const std::string& id = "gpu:a") {
+    info_.id = id;
+    info_.device = id;
     info_.max_power = Watts(1000);
     begin_ = clock_.now();
   }
@@ -113,6 +113,21 @@ TEST_F(CommandRunTest, ARunningProcessCanBeWatched) {
   reaper.join();
   ASSERT_TRUE(result) << result.error().text();
   EXPECT_FALSE(result->stopped);
+}
+
+TEST_F(CommandRunTest, OnlyTheChosenSourcesCountForUnits) {
+  SteadySource other("gpu:b");
+  Meter meter({&source_, &other}, clock_, 1U << 20U);
+  CommandOptions options = shell("echo >&$PERJOULE_UNIT_FD; sleep 0.1; echo >&$PERJOULE_UNIT_FD");
+  options.every = Seconds(0.005);
+  options.count_units = true;
+  options.sources = {"gpu:a"};
+  const auto result = run_command(meter, options);
+  ASSERT_TRUE(result) << result.error().text();
+  ASSERT_EQ(result->courses.size(), 1U);
+  ASSERT_EQ(result->unit_costs.size(), 2U);
+  const UnitCost& second = result->unit_costs[1];
+  EXPECT_NEAR(second.energy.value(), 100 * second.time.value(), 100 * 0.012);
 }
 
 TEST_F(CommandRunTest, WhatCannotBeRunOrWatchedIsAnError) {

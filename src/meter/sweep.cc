@@ -156,7 +156,7 @@ class SweepLoop {
       const std::string& value = *config.find(axis.name);
       PJ_CHECK(apply(axis, value, command, trial));
     }
-    Meter meter(machine_.sources(), clock_, kTimelineBytes);
+    Meter meter(machine_.sources(), clock_, kTimelineBytes, options_.calibrations);
     PJ_TRY(const CommandResult result, run_command(meter, command));
     trial.exit_status = result.end.status;
     interrupted_ =

@@ -37,6 +37,7 @@ struct SweepOptions {
   Seconds warm_up;                   ///< of each run, not counted
   Seconds cool_down;                 ///< pause before each run
   std::vector<std::string> devices;  ///< ids of the devices whose knobs are turned; empty for all
+  std::vector<Calibration> calibrations;
 };
 
 /// One run of the command.
