@@ -17,7 +17,8 @@ Result<std::size_t> column_of(const CsvTable& table, std::initializer_list<const
     if (const auto column = table.column(name)) return *column;
     wanted += (wanted.empty() ? "" : ", ") + std::string(name);
   }
-  return Error::invalid_argument(table.name() + ": no column of these names: " + wanted, "name the columns so");
+  return Error::invalid_argument(table.name() + ": no column of these names: " + wanted,
+                                 "name the columns so");
 }
 
 Result<std::vector<PowerSample>> read_meter(const std::string& path) {
@@ -47,7 +48,8 @@ Result<std::vector<PowerSample>> read_course(const std::string& path, const std:
     samples.push_back({when, watts});
   }
   if (samples.empty()) {
-    return Error::not_found(path + ": no samples of source " + wanted, "perjoule devices lists the sources");
+    return Error::not_found(path + ": no samples of source " + wanted,
+                            "perjoule devices lists the sources");
   }
   return samples;
 }
@@ -56,16 +58,18 @@ std::string text_of(const Calibration& c) {
   return fmt::format(
       "{}: true power = {:.4f} x reading {:+.3g} W\n"
       "from {} samples between {} and {}, the meter's clock {:+.2f} s against ours\n"
-      "residual {} (one sigma); gain now known to {} (one sigma, the meter's own accuracy included)\n",
-      c.source, c.scale, c.shift.value(), c.samples, to_text(c.lowest, 3), to_text(c.highest, 3), c.lag.value(),
-      to_text(c.residual, 3), percent(c.scale_sigma / c.scale, 2));
+      "residual {} (one sigma); gain now known to {} (one sigma, the meter's own accuracy "
+      "included)\n",
+      c.source, c.scale, c.shift.value(), c.samples, to_text(c.lowest, 3), to_text(c.highest, 3),
+      c.lag.value(), to_text(c.residual, 3), percent(c.scale_sigma / c.scale, 2));
 }
 
 }  // namespace
 
 std::vector<Option> calibrate_options() {
   return {
-      {"calibrate", "METER.CSV", "fit a source to an external meter's file (unix_s, power_w) and keep the result"},
+      {"calibrate", "METER.CSV",
+       "fit a source to an external meter's file (unix_s, power_w) and keep the result"},
       {"course", "RUN.CSV", "with --calibrate: what perjoule run --csv recorded meanwhile"},
       {"source", "ID", "with --calibrate: the source to correct"},
       {"meter-accuracy", "SHARE", "with --calibrate: the meter's own relative accuracy", "0.01"},
@@ -74,17 +78,20 @@ std::vector<Option> calibrate_options() {
 
 Result<int> calibrate(const Arguments& arguments) {
   if (!arguments.has("course") || !arguments.has("source")) {
-    return Error::invalid_argument("--calibrate needs --course and --source",
-                                   "record both at once: perjoule run --csv course.csv -- CMD, with the meter running");
+    return Error::invalid_argument(
+        "--calibrate needs --course and --source",
+        "record both at once: perjoule run --csv course.csv -- CMD, with the meter running");
   }
   const auto accuracy = parse_number(arguments.value("meter-accuracy"));
   if (!accuracy || *accuracy < 0 || *accuracy > 1) {
-    return Error::invalid_argument("--meter-accuracy " + arguments.value("meter-accuracy") + ": outside 0 to 1");
+    return Error::invalid_argument("--meter-accuracy " + arguments.value("meter-accuracy") +
+                                   ": outside 0 to 1");
   }
   const std::string source = arguments.value("source");
   PJ_TRY(std::vector<PowerSample> meter, read_meter(arguments.value("calibrate")));
   PJ_TRY(std::vector<PowerSample> course, read_course(arguments.value("course"), source));
-  PJ_TRY(const Calibration fit, fit_calibration(source, std::move(course), std::move(meter), *accuracy));
+  PJ_TRY(const Calibration fit,
+         fit_calibration(source, std::move(course), std::move(meter), *accuracy));
   PJ_CHECK(save_calibration(calibration_path(), fit));
   if (arguments.json()) {
     Json json = to_json(fit);

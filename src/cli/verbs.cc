@@ -11,6 +11,7 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(sweep_verb());
   verbs.push_back(top_verb());
   verbs.push_back(devices_verb());
+  verbs.push_back(doctor_verb());
   verbs.push_back(compare_verb());
   add_all(runs_verbs());
   verbs.push_back(frontier_verb());

@@ -7,6 +7,7 @@ namespace perjoule::cli {
 
 Verb compare_verb();
 Verb devices_verb();
+Verb doctor_verb();
 Verb frontier_verb();
 Verb run_verb();
 Verb sweep_verb();

@@ -29,6 +29,9 @@ struct DeviceInfo {
   std::string uuid;
   std::string pci;                     ///< "0000:65:00.0", as sysfs writes it
   std::vector<std::string> mig_uuids;  ///< of the slices an NVIDIA GPU is cut into
+  /// NVIDIA: whether the driver stays loaded without a client; off, limits are lost with the last
+  /// one.
+  std::optional<bool> persistence;
   std::string note;  ///< what a reader must know: "MIG on: energy exists only for the whole GPU"
 };
 

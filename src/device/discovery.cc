@@ -5,6 +5,7 @@
 #include "device/amd_smi.h"
 #include "device/battery.h"
 #include "device/cpu_estimator.h"
+#include "device/cpufreq.h"
 #include "device/hwmon.h"
 #include "device/ipmi_dcmi.h"
 #include "device/joined_device.h"
@@ -107,6 +108,7 @@ Inventory discover(const Roots& roots, const Clock& clock, const DiscoveryOption
         return device->info().kind == DeviceKind::kCpu && !device->sources().empty();
       });
   if (!cpu_measured && options.estimate_cpu) take(inventory, discover_cpu_estimator(roots, clock));
+  take(inventory, discover_cpufreq(roots));
   take(inventory, discover_batteries(roots));
   if (options.node_meters) take(inventory, discover_ipmi_dcmi(roots));
   drop_mended_problems(inventory);

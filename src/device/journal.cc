@@ -91,6 +91,18 @@ bool ProcessIdentity::alive() const {
   return boot_id == this_boot() && start_ticks != 0 && start_ticks_of(pid) == start_ticks;
 }
 
+std::vector<DeadEntry> dead_entries(const std::string& folder) {
+  std::vector<DeadEntry> dead;
+  for (const std::string& name : list_folder(folder)) {
+    if (!name.ends_with(".json")) continue;
+    const auto entry = read_entry(folder + "/" + name);
+    if (entry && !entry->owner.alive())
+      dead.push_back(
+          {entry->knob, entry->original, entry->owner.pid, entry->owner.boot_id == this_boot()});
+  }
+  return dead;
+}
+
 Result<KnobJournal> KnobJournal::open(std::string folder, const Inventory& machine) {
   KnobJournal journal(std::move(folder));
   PJ_CHECK(make_folders(journal.folder_));

@@ -33,6 +33,16 @@ struct ProcessIdentity {
   bool alive() const;
 };
 
+/// A knob that a process turned and did not put back.
+struct DeadEntry {
+  std::string knob;
+  std::string original;
+  std::int64_t pid = 0;
+  bool this_boot = true;  ///< false: a reboot has put most knobs back by itself
+};
+/// The entries whose process is gone, without touching them.
+std::vector<DeadEntry> dead_entries(const std::string& folder);
+
 class KnobJournal {
  public:
   /// Opens the journal and replays the entries of dead processes, each as far as its knob is on

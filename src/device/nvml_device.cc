@@ -171,6 +171,9 @@ DeviceInfo describe(const NvmlLibrary& library, nvml::Device handle, unsigned in
   }
   info.id = info.uuid.empty() ? fmt::format("gpu:{}", index) : "gpu:" + info.uuid;
   unsigned current = 0;
+  if (library.persistence != nullptr && library.persistence(handle, &current) == nvml::kSuccess)
+    info.persistence = current != 0;
+  current = 0;
   unsigned pending = 0;
   if (library.mig_mode != nullptr &&
       library.mig_mode(handle, &current, &pending) == nvml::kSuccess && current == 1) {
