@@ -44,7 +44,13 @@ void print(std::string_view text) {
 }
 
 void complain(std::string_view text) {
-  std::fprintf(stderr, "perjoule: %.*s\n", static_cast<int>(text.size()), text.data());
+  // Messages quote what stood in files: no control character of theirs reaches the terminal.
+  std::string safe(text);
+  for (char& c : safe) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = '?';
+  }
+  std::fprintf(stderr, "perjoule: %s\n", safe.c_str());
 }
 
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) != 0; }

@@ -151,15 +151,19 @@ std::vector<std::unique_ptr<Knob>> nvml_knobs(const std::shared_ptr<NvmlLibrary>
     }
     knobs.push_back(std::make_unique<PowerLimit>(library, handle, info));
   }
+  // Older chips list their clocks and have the calls, which then answer "not supported".
+  unsigned architecture = nvml::kArchitectureUnknown;
+  if (library->device_architecture != nullptr) library->device_architecture(handle, &architecture);
   const std::vector<unsigned> graphics = nvml_graphics_clocks(*library, handle);
-  if (!graphics.empty() && library->lock_clocks != nullptr && library->unlock_clocks != nullptr) {
+  if (!graphics.empty() && architecture >= nvml::kArchitectureVolta &&
+      library->lock_clocks != nullptr && library->unlock_clocks != nullptr) {
     knobs.push_back(std::make_unique<ClockLock>(library, handle,
                                                 clock_info(device_id, "/clock", "clock", graphics),
                                                 library->lock_clocks, library->unlock_clocks));
   }
   const std::vector<unsigned> memory = supported_memory_clocks(*library, handle);
-  if (!memory.empty() && library->lock_memory_clocks != nullptr &&
-      library->unlock_memory_clocks != nullptr) {
+  if (!memory.empty() && architecture >= nvml::kArchitectureAmpere &&
+      library->lock_memory_clocks != nullptr && library->unlock_memory_clocks != nullptr) {
     knobs.push_back(std::make_unique<ClockLock>(
         library, handle, clock_info(device_id, "/memory-clock", "memory clock", memory),
         library->lock_memory_clocks, library->unlock_memory_clocks));

@@ -276,9 +276,10 @@ Outcome add_text(std::string_view text, std::string_view name, const PointsOptio
 }
 
 /// Averages repeats and refuses an empty answer.
-Result<PointsTable> finish(PointsTable table, const PointsOptions& options) {
+Result<PointsTable> finish(PointsTable table, std::string_view names,
+                           const PointsOptions& options) {
   if (table.selected == 0) {
-    std::string why = table.rows == 0 ? "no rows" : "no row matches";
+    std::string why = fmt::format("{}: {}", names, table.rows == 0 ? "no rows" : "no row matches");
     for (const std::string& note : table.notes) why += "; " + note;
     return Error::not_found(why);
   }
@@ -301,17 +302,20 @@ Result<PointsTable> parse_points(std::string_view text, std::string_view name,
                                  const PointsOptions& options) {
   PointsTable table;
   PJ_CHECK(add_text(text, name, options, table));
-  return finish(std::move(table), options);
+  return finish(std::move(table), name, options);
 }
 
 Result<PointsTable> read_points(const std::vector<std::string>& paths,
                                 const PointsOptions& options) {
   PointsTable joined;
+  std::string names;
   for (const std::string& path : paths) {
+    const std::string name = path == "-" ? "standard input" : path;
+    names += (names.empty() ? "" : ", ") + name;
     PJ_TRY(const std::string text, read_file(path));
-    PJ_CHECK(add_text(text, path == "-" ? "standard input" : path, options, joined));
+    PJ_CHECK(add_text(text, name, options, joined));
   }
-  return finish(std::move(joined), options);
+  return finish(std::move(joined), names, options);
 }
 
 }  // namespace perjoule

@@ -66,7 +66,7 @@ TEST(PointsTable, NothingSelectedSaysWhatThereIs) {
   PointsOptions options;
   options.where = {{"gpu", "B200"}};
   EXPECT_EQ(error_of(kServing, options),
-            "no row matches; t.csv: column 'gpu' holds 'H100', 'A100'");
+            "t.csv: no row matches; t.csv: column 'gpu' holds 'H100', 'A100'");
   options.where = {{"chip", "B200"}};
   EXPECT_EQ(error_of(kServing, options),
             "t.csv: no column 'chip'; columns: model, gpu, max_bs, avg_tpot_s, energy_per_req_j, "
@@ -111,7 +111,7 @@ TEST(PointsTable, BadCellsAreNamed) {
             "t.csv: line 2, column 'time_s': time is not above zero: 0");
   EXPECT_EQ(error_of("time_s,energy_j\n1,-2\n"),
             "t.csv: line 2, column 'energy_j': energy is below zero: -2");
-  EXPECT_EQ(error_of("time_s,energy_j\n"), "no rows");
+  EXPECT_EQ(error_of("time_s,energy_j\n"), "t.csv: no rows");
   EXPECT_EQ(error_of("x,energy_j\n1,2\n", mapped({"time=x:kWh"})),
             "t.csv: not a unit of seconds: 'kWh'");
   EXPECT_EQ(error_of("x_j,energy_j\n1,2\n", mapped({"time=x_j", "energy=energy_j"})),

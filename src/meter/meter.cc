@@ -109,6 +109,12 @@ class SourceClosing {
     out_.info = channel.info();
   }
 
+  /// The source was read so long before the window's beginning and after its end.
+  void slipped(Seconds early, Seconds late) {
+    facts_.early = std::max(early, Seconds(0));
+    facts_.late = std::max(late, Seconds(0));
+  }
+
   SourceMeasurement close(std::optional<Seconds> begin_gap, std::optional<Seconds> end_gap) {
     facts_.difference = Joules(
         static_cast<double>(static_cast<std::int64_t>(end_.total_micro - begin_.total_micro)) *
@@ -258,6 +264,8 @@ Measurement Window::close(SyncVerdict verdict) {
       }
     }
     SourceClosing source(*begun.channel, begun.at, gap ? closing : at_end, duration);
+    // An aligned window has its own way to count from tick to tick.
+    if (!gap) source.slipped(begin_ - begun.at.read_at, at_end.read_at - end);
     measurement.sources.push_back(source.close(begun.tick_gap, gap));
   }
   measurement.name = name_;

@@ -33,20 +33,24 @@ void estimate_counter(const SourceInfo& info, const WindowFacts& facts, EnergyEs
     out.joules = middle * facts.duration;
     out.budget.edge = spread * facts.duration;
   } else {
-    out.joules = facts.difference - (pa - pb) * tick / 2.0;
+    const Joules slip_a = pa * facts.early;
+    const Joules slip_b = pb * facts.late;
+    out.joules = facts.difference - (pa - pb) * tick / 2.0 - slip_a - slip_b;
     // A difference cannot be negative; the correction must not make it so.
     out.joules = std::max(out.joules, Joules(0));
-    out.budget.edge = Joules(tick.value() * std::sqrt(square / 12.0));
+    // The value is of some moment within the call, which is at most twice as long as the slip.
+    const double slip_square =
+        (slip_a.value() * slip_a.value() + slip_b.value() * slip_b.value()) / 3.0;
+    out.budget.edge = Joules(std::sqrt(tick.value() * tick.value() * square / 12.0 + slip_square));
   }
-  // Without a gauge nothing bounds the power in the unseen part of a tick but the device itself.
-  const Watts most_a = gauged ? std::max(pa * 2.0, mean * 2.0) : info.max_power;
-  const Watts most_b = gauged ? std::max(pb * 2.0, mean * 2.0) : info.max_power;
-  out.lower = std::max(Joules(0), facts.difference - most_a * tick);
-  out.upper = facts.difference + most_b * tick;
+  // Nothing bounds the power in the unseen part of a tick but the device itself: a gauge's value is
+  // as old as the counter's, and the load may have jumped since.
+  const Seconds slip = facts.early + facts.late;
+  out.lower = std::max(Joules(0), facts.difference - info.max_power * (tick + 2.0 * slip));
+  out.upper = facts.difference + info.max_power * tick;
 }
 
 void estimate_gauge(const SourceInfo& info, const WindowFacts& facts, EnergyEstimate& out) {
-  out.joules = facts.difference;
   const double unseen = std::clamp(1.0 - info.coverage, 0.0, 1.0);
   const double n = std::max(1, facts.samples);
   out.budget.coverage =
@@ -54,10 +58,11 @@ void estimate_gauge(const SourceInfo& info, const WindowFacts& facts, EnergyEsti
   // The sampled powers are those of a tick ago at each end: one tick of the change between them.
   const Watts pa = facts.power_begin.value_or(facts.lowest);
   const Watts pb = facts.power_end.value_or(facts.highest);
+  out.joules = std::max(Joules(0), facts.difference - pa * facts.early - pb * facts.late);
   const Seconds lag = std::max(info.tick, info.averaging);
   out.budget.edge = Joules(
       lag.value() * std::hypot(abs(pa - pb).value() / 2.0, facts.spread.value() / std::sqrt(2.0)));
-  const Watts mean = facts.duration.value() > 0 ? facts.difference / facts.duration : Watts(0);
+  const Watts mean = facts.duration.value() > 0 ? out.joules / facts.duration : Watts(0);
   const Watts reach = std::max(facts.highest - mean, mean - facts.lowest);
   const Joules slip =
       reach * std::min(facts.duration, Seconds(unseen * facts.duration.value() + 2 * lag.value()));

@@ -39,6 +39,10 @@ struct WindowFacts {
   std::optional<Watts> power_begin;  ///< boundary powers, from a gauge where there is one
   std::optional<Watts> power_end;
   std::optional<Seconds> aligned_gap;  ///< poll gap of a tick-aligned window; replaces the tick
+  /// The source was read that long before the window began and after it ended: other sources were
+  /// read in between, or the call was slow. That energy is not the window's.
+  Seconds early;
+  Seconds late;
   // Gauges and sampled windows:
   int samples = 0;
   Watts spread;  ///< standard deviation of the samples

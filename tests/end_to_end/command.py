@@ -1,0 +1,69 @@
+"""The release command as a user has it: what every end-to-end test here stands on.
+
+PERJOULE_COMMAND names the command. Each test has a folder of its own for runs and knobs, and nothing of the user's
+environment that Perjoule reads."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+COMMAND = os.environ["PERJOULE_COMMAND"]
+
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+def needs_nobody(test):
+    """Skips a test that acts as an ordinary user where that cannot be: not root, or the command lies in a folder
+    that other users may not enter."""
+    able = os.geteuid() == 0 and shutil.which("setpriv") is not None
+    able = able and subprocess.run([*NOBODY, "test", "-x", COMMAND], check=False).returncode == 0
+    return unittest.skipUnless(able, "cannot act as another user here")(test)
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="perjoule-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PERJOULE_")}
+        self.environment.update(
+            PERJOULE_STATE=str(self.folder / "state"), PERJOULE_KNOBS=str(self.folder / "knobs"),
+            PERJOULE_COMMAND=COMMAND)
+
+    def start(self, *words, before=(), **more):
+        """The command, started and not waited for."""
+        environment = dict(self.environment, **more.pop("variables", {}))
+        return subprocess.Popen([*before, COMMAND, *words], env=environment, text=True, errors="replace", stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **more)
+
+    def call(self, *words, **more):
+        """The command, run to its end."""
+        process = self.start(*words, **more)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def json(self, *words, **more):
+        """The document that it prints, behind whatever the measured command printed."""
+        result = self.call(*words, **more)
+        start = result.stdout.find("{")
+        self.assertGreaterEqual(start, 0, result.stdout + result.stderr)
+        return json.loads(result.stdout[start:])
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    def wait_for(self, condition, what, seconds=30):
+        give_up = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), give_up, f"waited in vain for {what}")
+            time.sleep(0.02)
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,102 @@
+"""perjoule run: whose exit status, whose signals, and what it writes."""
+import csv
+import signal
+
+from command import CommandTest, main
+
+
+class Run(CommandTest):
+    def test_the_childs_status_is_passed_on(self):
+        for status in (0, 1, 7, 200):
+            self.assertEqual(self.call("run", "--", "sh", "-c", f"exit {status}").returncode, status)
+
+    def test_a_signal_gives_128_and_its_number(self):
+        for name in ("TERM", "KILL", "SEGV"):
+            number = getattr(signal, f"SIG{name}")
+            self.assertEqual(self.call("run", "--", "sh", "-c", f"kill -{name} $$").returncode, 128 + number)
+
+    def test_what_cannot_be_run_answers_as_a_shell_does(self):
+        missing = self.call("run", "--", "/nonexistent/program")
+        self.assertEqual(missing.returncode, 127)
+        self.assertIn("/nonexistent/program", missing.stderr)
+        self.assertEqual(self.call("run", "--", self.write("data", "x")).returncode, 126)
+
+    def test_our_own_failure_is_125(self):
+        unknown = self.call("run", "--sources", "gpu:none", "--", "true")
+        self.assertEqual(unknown.returncode, 125)
+        self.assertIn("no such source: gpu:none", unknown.stderr)
+
+    def test_no_command_is_a_usage_error(self):
+        self.assertEqual(self.call("run").returncode, 2)
+        self.assertEqual(self.call("run", "--nonsense", "--", "true").returncode, 2)
+
+    def test_a_reached_budget_is_124_and_ends_the_child(self):
+        ended = self.call("twin", "run", "--gpu", "h100", "--", self.environment["PERJOULE_COMMAND"], "run", "--budget",
+                          "20J", "--", "sleep", "60")
+        self.assertEqual(ended.returncode, 124, ended.stderr)
+
+    def test_signals_are_forwarded(self):
+        for name in ("SIGTERM", "SIGUSR1", "SIGHUP"):
+            ready = self.folder / f"ready-{name}"
+            running = self.start(
+                "run", "--", "sh", "-c",
+                f"trap 'exit 42' {name[3:]}; touch {ready}; while :; do sleep 0.02; done")
+            self.wait_for(ready.exists, "the child")
+            running.send_signal(getattr(signal, name))
+            running.communicate(timeout=30)
+            self.assertEqual(running.returncode, 42, name)
+
+    def test_the_childs_output_and_input_are_its_own(self):
+        told = self.call("run", "--quiet", "--", "sh", "-c", "echo out; echo err >&2")
+        self.assertTrue(told.stdout.startswith("out\n"), told.stdout)
+        self.assertTrue(told.stderr.startswith("err\n"), told.stderr)
+
+    def test_json_says_everything_of_a_figure(self):
+        document = self.json("run", "--json", "--project", "p", "--tag", "final", "--", "true")
+        self.assertEqual(document["schema"], "perjoule.run.v1")
+        self.assertGreater(document["duration_s"], 0)
+        self.assertEqual(document["sync"], "synchronised")
+        for figure in [document["total"], *(source["energy"] for source in document["sources"])]:
+            for field in ("joules", "expanded_j", "status", "grade", "boundary", "source"):
+                self.assertIn(field, figure)
+        for source in document["sources"]:
+            for field in ("id", "device", "scope", "backend", "kind", "overlaps", "tick_s", "uncertainty", "notes"):
+                self.assertIn(field, source)
+        self.assertEqual(document["tag"], "final")
+        self.assertEqual(document["project"], "p")
+
+    def test_on_the_twin_everything_is_simulated(self):
+        document = self.json("twin", "run", "--gpu", "h100:2", "--", self.environment["PERJOULE_COMMAND"], "run",
+                             "--json", "--", self.environment["PERJOULE_COMMAND"], "twin", "work", "training", "--steps",
+                             "3")
+        gpus = [source for source in document["sources"] if source["device"].startswith("gpu:")]
+        self.assertEqual(len({source["device"] for source in gpus}), 2)
+        self.assertEqual({source["energy"]["status"] for source in gpus}, {"simulated"})
+        summed = [source["energy"]["joules"] for source in document["sources"] if source["overlaps"] is None]
+        self.assertAlmostEqual(sum(summed), document["total"]["joules"], places=6)
+
+    def test_csv_holds_the_course_of_each_source(self):
+        path = self.folder / "course.csv"
+        self.call("run", "--every", "20ms", "--csv", str(path), "--", "sleep", "0.3")
+        rows = list(csv.DictReader(path.read_text().splitlines()))
+        self.assertEqual(list(rows[0]), ["source", "time_s", "power_w"])
+        self.assertGreater(len(rows), 3)
+        times = [float(row["time_s"]) for row in rows if row["source"] == rows[0]["source"]]
+        self.assertEqual(times, sorted(times))
+
+    def test_units_are_counted_by_descriptor_and_by_pattern(self):
+        by_descriptor = self.json("run", "--json", "--unit", "step", "--", "sh", "-c",
+                                  'for i in 1 2 3 4; do echo 1 >&$PERJOULE_UNIT_FD; sleep 0.05; done')
+        self.assertEqual(by_descriptor["unit"]["name"], "step")
+        self.assertEqual(by_descriptor["unit"]["count"], 4)
+        by_pattern = self.call("run", "--quiet", "--unit", "epoch", "--unit-pattern", r"epoch (\d+)", "--", "sh", "-c",
+                               "for i in 1 2 3; do echo epoch $i; sleep 0.05; done")
+        self.assertIn("epoch 3", by_pattern.stdout)
+
+    def test_a_duration_ends_it(self):
+        ended = self.call("run", "--for", "0.3s", "--", "sleep", "60")
+        self.assertNotIn(ended.returncode, (124, 125))
+
+
+if __name__ == "__main__":
+    main()

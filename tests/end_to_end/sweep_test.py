@@ -1,0 +1,113 @@
+"""perjoule sweep on a simulated GPU: its points, and the knob left as it was found, whatever happens."""
+import ctypes
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+from command import COMMAND, CommandTest, main
+
+
+def limit_mw():
+    """The GPU's power limit, asked through the library as any other program would."""
+    nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    assert nvml.nvmlInit_v2() == 0
+    device = ctypes.c_void_p()
+    assert nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
+    value = ctypes.c_uint()
+    assert nvml.nvmlDeviceGetPowerManagementLimit(device, ctypes.byref(value)) == 0
+    nvml.nvmlShutdown()
+    return value.value
+
+
+class Sweep(CommandTest):
+    def on_twin(self, name):
+        """Runs one of the scenes below within a simulated machine."""
+        environment = dict(self.environment, SCENE_FOLDER=str(self.folder))
+        ended = subprocess.run(
+            [COMMAND, "twin", "run", "--gpu", "h100", "--", sys.executable, __file__, "scene", name],
+            env=environment, text=True, capture_output=True, timeout=120, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        return ended
+
+    def test_points_over_power_limits(self):
+        self.on_twin("points")
+        points = json.loads((self.folder / "points.json").read_text())["points"]
+        self.assertEqual([point["settings"]["power limit"] for point in points], ["300 W", "500 W", "700 W"])
+        self.assertEqual({point["energy"]["status"] for point in points}, {"simulated"})
+        self.assertGreater(points[0]["time_s"], points[-1]["time_s"])
+        chosen = self.call("frontier", str(self.folder / "points.json"), "--slowdown", "1.5")
+        self.assertEqual(chosen.returncode, 0, chosen.stderr)
+
+    def test_an_impossible_limit_turns_nothing(self):
+        self.on_twin("impossible")
+
+    def test_ctrl_c_restores_the_knob(self):
+        self.on_twin("interrupted")
+
+    def test_after_sigkill_the_next_start_restores_it(self):
+        self.on_twin("killed")
+
+    def test_without_such_a_knob_it_says_so(self):
+        refused = self.call("sweep", "--power-limit", "300:700:100", "--", "true",
+                            variables={"PERJOULE_NVML": "/nonexistent.so", "PERJOULE_SYSFS_ROOT": str(self.folder)})
+        self.assertEqual(refused.returncode, 3, refused.stderr)
+        self.assertIn("power limit", refused.stderr)
+
+
+class Scenes:
+    """What happens within the simulated machine."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(os.environ["SCENE_FOLDER"])
+
+    def sweep(self, limits, *command):
+        return [COMMAND, "sweep", "--power-limit", limits, *command]
+
+    def wait_for_limit(self, wanted):
+        for _ in range(500):
+            if limit_mw() == wanted:
+                return
+            subprocess.run(["sleep", "0.02"], check=True)
+        raise AssertionError(f"the limit stayed at {limit_mw()}")
+
+    def points(self):
+        subprocess.run(self.sweep("300:700:200", "--output", str(self.folder / "points.json"), "--", COMMAND, "twin",
+                                  "work", "matmul", "--duty", "1", "--steps", "6"), check=True)
+        assert limit_mw() == 700_000
+
+    def impossible(self):
+        refused = subprocess.run(self.sweep("100:700:100", "--", "true"), text=True, capture_output=True, check=False)
+        assert refused.returncode == 2, refused
+        assert "200 to 700 W" in refused.stderr, refused.stderr
+        assert limit_mw() == 700_000
+
+    def start_long(self):
+        running = subprocess.Popen(self.sweep("300,400", "--", "sleep", "30"), start_new_session=True)
+        self.wait_for_limit(300_000)
+        return running
+
+    def interrupted(self):
+        running = self.start_long()
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does: the whole group
+        status = running.wait(timeout=30)
+        assert limit_mw() == 700_000, f"left at {limit_mw()}"
+        assert status != 0, status
+
+    def killed(self):
+        running = self.start_long()
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait(timeout=30)
+        assert limit_mw() == 300_000
+        told = subprocess.run(self.sweep("500", "--", "true"), text=True, capture_output=True, check=True)
+        assert limit_mw() == 700_000, f"left at {limit_mw()}"
+        assert "put back" in told.stderr, told.stderr
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] == "scene":
+        getattr(Scenes(), sys.argv[2])()
+    else:
+        main()
