@@ -137,7 +137,7 @@ std::map<int, std::vector<Policy>> policies_by_package(const Roots& roots) {
   const std::string root = roots.sysfs + "/devices/system/cpu/cpufreq";
   for (const std::string& folder : list_folder(root)) {
     if (folder.rfind("policy", 0) != 0) continue;
-    Policy policy{folder.substr(6), root + "/" + folder};
+    Policy policy{folder.substr(6), fmt::format("{}/{}", root, folder)};
     // The policy's number is that of its first processor.
     const auto package = sysfs_number(fmt::format(
         "{}/devices/system/cpu/cpu{}/topology/physical_package_id", roots.sysfs, policy.number));

@@ -59,7 +59,7 @@ class CpuMeters {
   void add_amd_energy(const HwmonChip& chip) {
     for (const std::string& file : list_folder(chip.path)) {
       if (file.rfind("energy", 0) != 0 || !file.ends_with("_label")) continue;
-      const std::string stem = chip.path + "/" + file.substr(0, file.size() - 6);
+      const std::string stem = fmt::format("{}/{}", chip.path, file.substr(0, file.size() - 6));
       const HwmonLabel label = parse_hwmon_label(read_attribute(stem + "_label").value_or(""));
       if (label.kind != HwmonLabel::Kind::kSocket) continue;
       SourceInfo info;

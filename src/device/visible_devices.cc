@@ -129,7 +129,7 @@ Gpus visible_in_container(const Gpus& gpus, const std::string& text,
   if (text.empty() || text == "void" || text == "all") return gpus;
   if (text == "none") return {};
   VisibleList list("NVIDIA_VISIBLE_DEVICES", gpus);
-  const Gpus visible = list.read(text);
+  Gpus visible = list.read(text);
   const bool fits = list.stopped_at().empty() && split(text, ',').size() < gpus.size();
   // A container shows only what the runtime let in, numbered anew: the list has done its work.
   if (!fits) return gpus;
