@@ -76,12 +76,12 @@ class Diagnosis {
 
   void look_at_perf() {
     const auto paranoid = read_attribute(roots_.procfs + "/sys/kernel/perf_event_paranoid");
-    const auto level = paranoid ? parse_integer(*paranoid) : std::nullopt;
+    const std::int64_t level = paranoid ? parse_integer(*paranoid).value_or(0) : 0;
     if (!path_exists(roots_.sysfs + "/bus/event_source/devices/power")) return;
-    if (!level || *level <= 0 || options_.root) return;
+    if (level <= 0 || options_.root) return;
     say(Weight::kNote, "perf events",
         fmt::format("kernel.perf_event_paranoid is {}: RAPL's perf events are closed to users",
-                    *level),
+                    level),
         "setcap cap_perfmon=ep on the program, or sysctl kernel.perf_event_paranoid=0");
   }
 
