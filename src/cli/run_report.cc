@@ -121,7 +121,7 @@ std::string bound_or_uncertainty(const Energy& energy) {
 std::vector<Energy> totals_by_status(const Measurement& measurement) {
   std::vector<Energy> totals;
   for (const SourceMeasurement& source : measurement.sources) {
-    if (!source.info.overlaps.empty()) continue;
+    if (!measurement.is_summed(source)) continue;
     auto same = std::find_if(totals.begin(), totals.end(), [&](const Energy& total) {
       return total.status == source.energy.status;
     });
@@ -162,8 +162,8 @@ void print_table(const RunReport& report) {
   for (const SourceMeasurement& source : measurement.sources) {
     if (source.info.kind == SourceKind::kPowerGauge && !source.info.overlaps.empty())
       continue;  // shown by its counter
-    summed += source.info.overlaps.empty();
-    row((source.info.overlaps.empty() ? "" : "  within: ") + source.info.id, source.energy);
+    summed += measurement.is_summed(source);
+    row((measurement.is_summed(source) ? "" : "  within: ") + source.info.id, source.energy);
   }
   // A measurement and an estimate are added up apart before they are added together.
   const std::vector<Energy> by_status = totals_by_status(measurement);

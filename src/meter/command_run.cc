@@ -296,7 +296,10 @@ class CommandLoop {
 Joules energy_between(const std::vector<Course>& courses, Instant from, Instant to) {
   Joules sum;
   for (const Course& course : courses) {
-    if (!course.info.overlaps.empty()) continue;
+    const bool within = std::any_of(courses.begin(), courses.end(), [&](const Course& other) {
+      return !course.info.overlaps.empty() && other.info.id == course.info.overlaps;
+    });
+    if (within) continue;
     sum += total_at(*course.timeline, to) - total_at(*course.timeline, from);
   }
   return sum;

@@ -67,7 +67,8 @@ struct CommandResult {
 /// not be started, the sampler not run. The program's own failure is in `end`.
 Result<CommandResult> run_command(Meter& meter, const CommandOptions& options);
 
-/// Energy of the courses that overlap no other between two instants, linear within a sample.
+/// Energy of the courses that overlap no other one given, between two instants, linear within a
+/// sample.
 Joules energy_between(const std::vector<Course>& courses, Instant from, Instant to);
 
 }  // namespace perjoule

@@ -1,5 +1,7 @@
 #include "meter/measurement.h"
 
+#include <algorithm>
+
 namespace perjoule {
 
 std::string_view name_of(SyncVerdict verdict) {
@@ -7,10 +9,17 @@ std::string_view name_of(SyncVerdict verdict) {
   return kNames[static_cast<int>(verdict)];
 }
 
+bool Measurement::is_summed(const SourceMeasurement& source) const {
+  return source.info.overlaps.empty() ||
+         std::none_of(sources.begin(), sources.end(), [&](const SourceMeasurement& other) {
+           return other.info.id == source.info.overlaps;
+         });
+}
+
 Energy Measurement::total() const {
   std::optional<Energy> sum;
   for (const SourceMeasurement& source : sources) {
-    if (!source.info.overlaps.empty()) continue;
+    if (!is_summed(source)) continue;
     sum = sum ? *sum + source.energy : source.energy;
   }
   return sum.value_or(Energy::missing("no source"));

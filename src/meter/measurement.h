@@ -37,7 +37,11 @@ struct Measurement {
   std::vector<SourceMeasurement> sources;
   std::vector<std::string> notes;
 
-  /// Sum of the sources that overlap no other. Missing when any of them is missing.
+  /// Whether the source counts in the total: one that lies within another is left out only where
+  /// that other one was measured too.
+  bool is_summed(const SourceMeasurement& source) const;
+  /// Sum of the sources that overlap no other one measured here. Missing when any of them is
+  /// missing.
   Energy total() const;
   /// Mean power of the total.
   Watts mean_power() const;

@@ -57,6 +57,18 @@ TEST(Meter, OnlySourcesThatOverlapNoOtherAreSummed) {
   EXPECT_EQ(used.total().source, "cpu:0/package");
 }
 
+TEST(Meter, ASourceWithinAnotherCountsWhereItIsMeasuredAlone) {
+  VirtualClock clock{Instant{1'000'000'000}};
+  SourceInfo core_info = fake_counter("cpu:0/core", 0);
+  core_info.overlaps = "cpu:0/package";
+  FakeSource package(fake_counter("cpu:0/package", 0), clock, steady);
+  FakeSource core(core_info, clock, [](double) { return 200.0; });
+  Meter meter({&package, &core}, clock);
+  Window window = *meter.begin("x", {.sync = {}, .sources = {"cpu:0/core"}});
+  clock.advance(1.0_s);
+  EXPECT_NEAR(window.end().total().joules.value(), 200, 1e-3);
+}
+
 TEST(Meter, AnUnknownSourceIsAnErrorWithItsName) {
   VirtualClock clock;
   Meter meter({}, clock);
