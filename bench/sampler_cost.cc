@@ -40,10 +40,10 @@ namespace pb = perjoule::bench;
 
 namespace {
 
-constexpr int kRounds = 5;
-constexpr double kRoundSeconds = 2;
+constexpr int kRounds = 9;
+constexpr double kRoundSeconds = 1;
 /// As `perjoule run` takes.
-constexpr std::size_t kTimelineBytes = 12U << 20U;
+constexpr std::size_t kTimelineBytes = 8U << 20U;
 
 struct Cost {
   double cpu = 0;
@@ -100,10 +100,10 @@ SamplerRound sampler_round(perjoule::Meter& meter) {
   return round;
 }
 
-double peak_memory_mib() {
+double peak_memory_mb() {
   const std::string status = pb::must(perjoule::read_file("/proc/self/status"));
   const std::size_t at = status.find("VmHWM:");
-  return at == std::string::npos ? 0 : std::strtod(status.c_str() + at + 6, nullptr) / 1024;
+  return at == std::string::npos ? 0 : std::strtod(status.c_str() + at + 6, nullptr) * 1024e-6;
 }
 
 }  // namespace
@@ -121,12 +121,14 @@ int main() {
 
   Cost bare;
   Cost ours;
+  std::vector<double> differences;  // a tick, of each round: what disturbs one of a pair is no cost
   std::uint64_t missed = 0;
   std::uint64_t allocated = 0;
   const std::uint64_t gpu_reads_before = gpus[0]->reads();
   for (int round = 0; round < kRounds; ++round) {
     const Cost plain = bare_loop(folder.energy_files());
     const SamplerRound sampled = sampler_round(meter);
+    differences.push_back(sampled.cost.per_tick() - plain.per_tick());
     bare.cpu += plain.cpu;
     bare.ticks += plain.ticks;
     ours.cpu += sampled.cost.cpu;
@@ -143,16 +145,19 @@ int main() {
       shown_missed = std::max(shown_missed, channel->timeline()->missed_ticks());
     }
   }
-  const double extra = (ours.per_tick() - bare.per_tick()) * 1e6;
-  pb::print({.figure = "sampler_cpu",
-             .value = extra,
-             .unit = "us a tick above the bare loop",
-             .bar = "<= 12",
-             .pass = extra <= 12,
-             .detail = fmt::format(
-                 "ours {:.1f} us a tick ({:.2f} % of a core), bare loop {:.1f} us ({:.2f} %)",
-                 ours.per_tick() * 1e6, 100 * ours.cpu / (kRounds * kRoundSeconds),
-                 bare.per_tick() * 1e6, 100 * bare.cpu / (kRounds * kRoundSeconds))});
+  std::sort(differences.begin(), differences.end());
+  const double extra = differences[differences.size() / 2] * 1e6;
+  pb::print(
+      {.figure = "sampler_cpu",
+       .value = extra,
+       .unit = "us a tick above the bare loop",
+       .bar = "<= 12",
+       .pass = extra <= 12,
+       .detail = fmt::format("median of 9 pairs ({:.1f} to {:.1f}); over all, ours {:.1f} us a "
+                             "tick ({:.2f} % of a core), bare loop {:.1f} us ({:.2f} %)",
+                             differences.front() * 1e6, differences.back() * 1e6,
+                             ours.per_tick() * 1e6, 100 * ours.cpu / (kRounds * kRoundSeconds),
+                             bare.per_tick() * 1e6, 100 * bare.cpu / (kRounds * kRoundSeconds))});
   const double rate = static_cast<double>(ours.ticks + missed) / (kRounds * kRoundSeconds);
   pb::print({.figure = "sampler_rate",
              .value = rate,
@@ -172,10 +177,10 @@ int main() {
   for (const auto& channel : meter.channels()) {
     for (std::size_t i = 0; i < kTimelineBytes / 16 / sources.size(); ++i) channel->sample();
   }
-  const double memory = peak_memory_mib();
+  const double memory = peak_memory_mb();
   pb::print({.figure = "sampler_memory",
              .value = memory,
-             .unit = "MiB",
+             .unit = "MB",
              .bar = "<= 16",
              .pass = memory <= 16,
              .detail = fmt::format(

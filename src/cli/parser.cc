@@ -160,6 +160,12 @@ class Parser {
   std::map<std::string, CLI::App*> groups_;
 };
 
+bool answer_version(int argc, const char* const* argv) {
+  if (argc != 2 || std::string_view(argv[1]) != "--version") return false;
+  print("perjoule " PERJOULE_VERSION "\n");
+  return true;
+}
+
 int dispatch(const std::vector<Verb>& verbs, int argc, const char* const* argv) {
   const char* const* const end = argv + std::max(argc, 1);
   const char* const* const first =

@@ -8,6 +8,9 @@
 
 namespace perjoule::cli {
 
+/// Prints the version when the arguments ask for that alone; false otherwise.
+bool answer_version(int argc, const char* const* argv);
+
 /// Runs the verb the arguments name; prints help, version and usage errors itself. Answers the exit
 /// status.
 int dispatch(const std::vector<Verb>& verbs, int argc, const char* const* argv);

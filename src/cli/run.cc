@@ -19,7 +19,7 @@ constexpr int kOurFailure = 125;
 constexpr int kBudgetReached = 124;
 /// A baseline taken on a machine busier than this is said not to be idle power.
 constexpr double kBusyBaseline = 0.2;
-constexpr std::size_t kTimelineBytes = 12U << 20U;
+constexpr std::size_t kTimelineBytes = 8U << 20U;
 
 Result<CommandOptions> read_options(const Arguments& arguments) {
   CommandOptions options;

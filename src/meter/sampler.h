@@ -57,7 +57,7 @@ class Sampler {
   SampleSchedule schedule_;
   const Clock& clock_;
   FileDescriptor timer_;
-  FileDescriptor stop_;
+  std::atomic<bool> stopping_ = false;
   std::atomic<std::uint64_t> missed_ = 0;
   std::atomic<std::uint64_t> ticks_ = 0;
   std::thread thread_;

@@ -26,6 +26,12 @@ class Run(CommandTest):
         self.assertEqual(unknown.returncode, 125)
         self.assertIn("no such source: gpu:none", unknown.stderr)
 
+    def test_the_version_is_told_by_itself_and_beside_other_words(self):
+        alone = self.call("--version")
+        self.assertEqual(alone.returncode, 0)
+        self.assertRegex(alone.stdout, r"^perjoule \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.call("--version", "run").stdout, alone.stdout)
+
     def test_no_command_is_a_usage_error(self):
         self.assertEqual(self.call("run").returncode, 2)
         self.assertEqual(self.call("run", "--nonsense", "--", "true").returncode, 2)
