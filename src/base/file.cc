@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -79,7 +80,29 @@ Result<std::string> read_attribute(const std::string& path) {
   return std::string(trim(text.substr(0, text.find('\n'))));
 }
 
-Outcome write_file_atomically(const std::string& path, std::string_view text) {
+namespace {
+/// A device or a pipe is written to, never replaced.
+bool is_special(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+}
+
+/// The file a link leads to, so that the link stays and the file is what changes.
+std::string behind_links(const std::string& path) {
+  char resolved[PATH_MAX];
+  return ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+}
+
+Outcome write_directly(const std::string& path, std::string_view text) {
+  const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return Error::from_errno(errno, path);
+  return write_all(fd.get(), text, path);
+}
+}  // namespace
+
+Outcome write_file_atomically(const std::string& named, std::string_view text) {
+  if (is_special(named)) return write_directly(named, text);
+  const std::string path = behind_links(named);
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
   FileDescriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd.valid()) return Error::from_errno(errno, path);

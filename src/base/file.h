@@ -37,6 +37,7 @@ Result<std::string> read_attribute(const std::string& path);
 /// Opens for reading with O_CLOEXEC.
 Result<FileDescriptor> open_for_reading(const std::string& path);
 
+/// Follows links; a device or pipe is written to as it is.
 /// Replaces the file as a whole: temporary file beside it, fsync, rename. Never leaves half a file.
 Outcome write_file_atomically(const std::string& path, std::string_view text);
 /// One write(2) into an existing file: how sysfs attributes are set. The kernel's refusal comes

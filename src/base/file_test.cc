@@ -26,6 +26,21 @@ TEST_F(FileTest, AtomicWriteReplacesAndLeavesNothingBeside) {
   EXPECT_EQ(list_folder(folder_), std::vector<std::string>{"a"});
 }
 
+TEST_F(FileTest, ALinkStaysALinkAndADeviceADevice) {
+  const std::string target = folder_ + "/target";
+  ASSERT_TRUE(write_file_atomically(target, "old"));
+  std::filesystem::create_symlink(target, folder_ + "/link");
+  ASSERT_TRUE(write_file_atomically(folder_ + "/link", "new"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ + "/link"));
+  EXPECT_EQ(*read_attribute(target), "new");
+  ASSERT_TRUE(write_file_atomically("/dev/null", "gone"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  if (path_exists("/dev/full")) {
+    EXPECT_EQ(write_file_atomically("/dev/full", "x").error().code, ErrorCode::kDataLoss);
+    EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  }
+}
+
 TEST_F(FileTest, ErrorsNameThePath) {
   const auto missing = read_file(folder_ + "/none");
   ASSERT_FALSE(missing);

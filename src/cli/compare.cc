@@ -82,7 +82,7 @@ std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison
       break;
   }
   if (c.static_change) {
-    text += fmt::format("static {} , dynamic {}", to_text(c.static_change->joules, 3),
+    text += fmt::format("static {}, dynamic {}", to_text(c.static_change->joules, 3),
                         to_text(c.dynamic_change->joules, 3));
     text += c.kind.empty() ? "\n" : ": " + c.kind + "\n";
   }

@@ -150,6 +150,13 @@ class Parser {
     }
     arguments.command_ = std::move(command);
     const Result<int> status = entry.verb->run(arguments);
+    if (output_failed() != 0) {
+      complain(
+          Error::from_errno(output_failed(), fmt::format("{}: standard output", entry.verb->name))
+              .value()
+              .text());
+      return kMachineCannot;
+    }
     if (status) return *status;
     complain(fmt::format("{}: {}", entry.verb->name, status.error().text()));
     return status_of(status.error());

@@ -32,6 +32,9 @@ Result<CommandOptions> read_options(const Arguments& arguments) {
   }
   PJ_TRY(options.duration, arguments.read<Seconds>("for", parse_seconds));
   PJ_TRY(options.budget, arguments.read<Joules>("budget", parse_joules));
+  if (options.budget && options.budget->value() <= 0) {
+    return Error::invalid_argument("--budget " + arguments.value("budget") + ": not above 0");
+  }
   if (arguments.has("pid")) {
     const auto pid = parse_integer(arguments.value("pid"));
     if (!pid || *pid <= 0)
@@ -133,6 +136,9 @@ Result<int> run(const Arguments& arguments) {
   }
   if (arguments.has("baseline")) {
     PJ_TRY(const auto span, arguments.read<Seconds>("baseline", parse_seconds));
+    if (span->value() < 0.1) {
+      return Error::invalid_argument("--baseline " + arguments.value("baseline") + ": below 0.1 s");
+    }
     complain("measuring idle power for " + to_text(*span, 3));
     PJ_TRY(report.baseline, measure_baseline(chosen.sources, clock, calibrations, *span));
   }
@@ -182,7 +188,11 @@ Verb run_verb() {
        "count units in the output instead: a match each, or its group is the count so far"},
       {"peak", "FLOP/S", "with --unit flop: the rate to hold the measured one against"},
       {"epochs", "N", "units in the whole job: predict its time and energy after the first"},
-      {"budget", "ENERGY", "end the command when the total reaches this"},
+      {"predict", "",
+       "with --epochs: say the prediction once the first unit is done (the default)"},
+      {"budget", "ENERGY",
+       "end the command when the total reaches this (looked at twice a second)"},
+      {"output", "FILE", "write the JSON document there and keep standard output for the command"},
       {"csv", "FILE", "write the course of power of every source"},
       {"project", "NAME", "kept with the run"},
       {"tag", "WORD", "kept with the run, e.g. search or final"},

@@ -280,7 +280,9 @@ RunRecord run_record(const RunReport& report) {
 }
 
 Outcome deliver(const RunReport& report, const Arguments& arguments) {
-  if (arguments.json()) {
+  if (arguments.has("output")) {
+    PJ_CHECK(write_file_atomically(arguments.value("output"), run_document(report).dump(2) + "\n"));
+  } else if (arguments.json()) {
     print(run_document(report).dump(2) + "\n");
   } else {
     print_table(report);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "base/text.h"
@@ -38,10 +39,16 @@ std::string Table::text() const {
   return out;
 }
 
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+namespace {
+int first_failure = 0;
 }
+
+void print(std::string_view text) {
+  const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if ((!whole || std::fflush(stdout) != 0) && first_failure == 0) first_failure = errno;
+}
+
+int output_failed() { return first_failure; }
 
 void complain(std::string_view text) {
   // Messages quote what stood in files: no control character of theirs reaches the terminal.

@@ -27,8 +27,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Writes to standard output.
+/// Writes to standard output; the first failure (a full disk, a closed pipe) is kept for
+/// output_failed().
 void print(std::string_view text);
+/// errno of the first failed write to standard output, or 0.
+int output_failed();
 /// Writes a line to standard error: "perjoule: text".
 void complain(std::string_view text);
 /// Whether standard output (or error) is a terminal.

@@ -23,6 +23,8 @@ std::uint64_t start_ticks_of(std::int64_t pid) {
   const auto fields = split(std::string_view(*stat).substr(name_end + 2), ' ');
   constexpr std::size_t kStartTime = 19;
   if (fields.size() <= kStartTime) return 0;
+  // A zombie has ended; only its parent does not know yet.
+  if (fields[0] == "Z" || fields[0] == "X") return 0;
   return static_cast<std::uint64_t>(parse_integer(fields[kStartTime]).value_or(0));
 }
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "base/file.h"
@@ -91,6 +92,20 @@ TEST_F(JournalTest, AKilledProcessIsPutRightByTheNextStart) {
   EXPECT_EQ(value(), "300 W");
   ASSERT_EQ(journal->replayed().size(), 1U);
   EXPECT_NE(journal->replayed()[0].find("put back to 300 W"), std::string::npos);
+}
+
+TEST_F(JournalTest, AKilledProcessThatNobodyHasReapedIsDeadToo) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto journal = open();
+    (void)journal->turn(knob(), "120 W");
+    ::kill(::getpid(), SIGKILL);
+  }
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  ASSERT_TRUE(open());
+  EXPECT_EQ(value(), "300 W");
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(JournalTest, AKnobHeldByALivingProcessIsRefused) {

@@ -125,7 +125,10 @@ class CommandLoop {
       if (watched[kErrorOutput].revents != 0) pass_on(1);
       if (watched[kSignal].revents != 0) handle_signals();
       const Instant now = clock_.now();
-      if (now >= next_progress) {
+      // The first unit is what a prediction waits for.
+      const bool first_unit = options_.total_units && units_.count() > 0 && !first_unit_reported_;
+      first_unit_reported_ |= first_unit;
+      if (now >= next_progress || first_unit) {
         report(now);
         next_progress = now + options_.progress_every;
       }
@@ -146,10 +149,9 @@ class CommandLoop {
     if (options_.pid) last_tree_cpu_ = tree_cpu(*options_.pid);
     if (!options_.progress && !options_.budget) return;
     const Energy energy = window_->so_far().total();
-    if (options_.budget && energy.joules >= *options_.budget && !budget_reached_) {
-      budget_reached_ = true;
-      stop(SIGTERM);
-    }
+    if (options_.budget && energy.joules >= *options_.budget) budget_reached_ = true;
+    if (budget_reached_)
+      stop(SIGTERM);  // again and again: the second time it is not asked any more
     if (!options_.progress) return;
     RunProgress progress;
     progress.elapsed = now - begin_;
@@ -158,17 +160,32 @@ class CommandLoop {
         (energy.joules - last_reported_) / std::max(now - last_report_at(), Seconds(1e-9));
     progress.units = units_.count();
     if (options_.total_units && units_.count() > 0) {
-      // Equal shares: the course of single units is known only after the run.
-      const UnitCost mean{progress.elapsed / units_.count(), energy.joules / units_.count()};
-      const auto done = static_cast<std::size_t>(std::min(units_.count(), 1e4));
-      progress.whole = predict_total(
-          std::vector<UnitCost>(std::max<std::size_t>(done, 1), mean), *options_.total_units,
-          energy.expanded_uncertainty() / std::max(energy.joules, Joules(1e-9)));
+      progress.whole =
+          predict_total(unit_costs_so_far(energy.joules / progress.elapsed), *options_.total_units,
+                        energy.expanded_uncertainty() / std::max(energy.joules, Joules(1e-9)));
     }
     last_reported_ = energy.joules;
     last_reported_at_ = now;
     options_.progress(progress);
   }
+  /// Each finished unit's time, and its energy at the mean power: how the power went is known only
+  /// afterwards.
+  std::vector<UnitCost> unit_costs_so_far(Watts mean_power) const {
+    std::vector<UnitCost> costs;
+    Instant from = begin_;
+    double count = 0;
+    for (const UnitMark& mark : units_.marks()) {
+      const double units = mark.count - count;
+      if (units <= 0) continue;
+      const Seconds each = (mark.at - from) / units;
+      for (int i = 0; i < static_cast<int>(std::min(units, 1000.0)); ++i)
+        costs.push_back({each, mean_power * each});
+      from = mark.at;
+      count = mark.count;
+    }
+    return costs;
+  }
+
   Instant last_report_at() const { return last_reported_at_.ns != 0 ? last_reported_at_ : begin_; }
 
   void handle_signals() {
@@ -288,6 +305,7 @@ class CommandLoop {
   Joules last_reported_;
   Seconds last_tree_cpu_;
   bool budget_reached_ = false;
+  bool first_unit_reported_ = false;
   bool stopped_ = false;
 };
 

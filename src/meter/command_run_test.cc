@@ -95,6 +95,32 @@ TEST_F(CommandRunTest, TheBudgetEndsTheChild) {
   EXPECT_EQ(result->end.status, 128 + SIGTERM);
 }
 
+TEST_F(CommandRunTest, TheBudgetEndsAChildThatIgnoresTheRequest) {
+  CommandOptions options = shell("trap '' TERM; while :; do sleep 0.05; done");
+  options.budget = Joules(40);  // 0.4 s: the shell has set its trap long before
+  const auto result = run(options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->end.status, 128 + SIGKILL);
+}
+
+TEST_F(CommandRunTest, ThePredictionComesWithTheFirstUnitAndAnInterval) {
+  CommandOptions options = shell("sleep 0.05; echo >&$PERJOULE_UNIT_FD; sleep 0.3");
+  options.count_units = true;
+  options.total_units = 10;
+  std::vector<RunProgress> seen;
+  options.progress = [&seen](const RunProgress& progress) {
+    if (progress.whole) seen.push_back(progress);
+  };
+  Meter meter({&source_}, clock_, 1U << 20U);
+  options.progress_every = Seconds(60);
+  ASSERT_TRUE(run_command(meter, options));
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_DOUBLE_EQ(seen[0].units, 1);
+  EXPECT_NEAR(seen[0].whole->energy.value(), 100 * seen[0].whole->time.value(),
+              0.2 * seen[0].whole->energy.value());
+  EXPECT_GT(seen[0].whole->time_half_width.value(), 0.1 * seen[0].whole->time.value());
+}
+
 TEST_F(CommandRunTest, ADurationEndsTheWatchOfTheMachine) {
   CommandOptions options;
   options.duration = Seconds(0.05);
