@@ -97,7 +97,7 @@ std::vector<DeadEntry> dead_entries(const std::string& folder) {
   std::vector<DeadEntry> dead;
   for (const std::string& name : list_folder(folder)) {
     if (!name.ends_with(".json")) continue;
-    const auto entry = read_entry(folder + "/" + name);
+    const auto entry = read_entry(fmt::format("{}/{}", folder, name));
     if (entry && !entry->owner.alive())
       dead.push_back(
           {entry->knob, entry->original, entry->owner.pid, entry->owner.boot_id == this_boot()});
