@@ -181,7 +181,8 @@ Discovered discover_cpu_estimator(const Roots& roots, const Clock& clock) {
   device.driver = "estimate from CPU time";
   device.note = fmt::format(
       "no meter: power is estimated from CPU time, with {} for the processors",
-      known && !facts.hypervisor ? to_text(tdp, 3) + " TDP" : to_text(tdp, 3) + " (typical TDP)");
+      known && !facts.hypervisor ? to_text(tdp, 3) + " TDP"
+                                 : to_text(tdp, 3) + " assumed, 4 W a logical processor");
   SourceInfo info;
   info.id = "cpu:0/estimate";
   info.device = device.id;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "device/cpu_facts.h"
+#include "device/cpu_package.h"
 #include "device/plain_device.h"
 #include "device/sysfs_power.h"
 
@@ -189,13 +190,8 @@ void add_clock(PlainDevice& device, const std::vector<Policy>& policies) {
 Discovered discover_cpufreq(const Roots& roots) {
   Discovered found;
   for (const auto& [number, policies] : policies_by_package(roots)) {
-    DeviceInfo info;
-    info.id = fmt::format("cpu:{}", number);
-    info.kind = DeviceKind::kCpu;
-    info.name = read_cpu_facts(roots).model;
-    info.driver = "cpufreq";
-    info.index = number;
-    auto device = std::make_unique<PlainDevice>(std::move(info));
+    auto device = std::make_unique<PlainDevice>(
+        describe_cpu_package(read_cpu_facts(roots), number, "cpufreq"));
     add_words(*device, policies, "/governor", "governor", "scaling_governor",
               "scaling_available_governors");
     add_words(*device, policies, "/energy-preference", "energy preference",

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "device/cpu_facts.h"
+#include "device/cpu_package.h"
 #include "device/plain_device.h"
 
 namespace perjoule {
@@ -172,16 +173,8 @@ class PerfDiscovery {
 
   PlainDevice& package_of(int number) {
     auto& package = packages_[number];
-    if (!package) {
-      DeviceInfo info;
-      info.id = fmt::format("cpu:{}", number);
-      info.kind = DeviceKind::kCpu;
-      info.name = facts_.model;
-      info.vendor = facts_.amd ? "AMD" : "Intel";
-      info.driver = "perf";
-      info.index = number;
-      package = std::make_unique<PlainDevice>(std::move(info));
-    }
+    if (!package)
+      package = std::make_unique<PlainDevice>(describe_cpu_package(facts_, number, "perf"));
     return *package;
   }
 

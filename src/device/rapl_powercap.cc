@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "device/cpu_facts.h"
+#include "device/cpu_package.h"
 #include "device/plain_device.h"
 #include "device/sysfs_power.h"
 
@@ -114,16 +115,8 @@ class Discovery {
 
   PlainDevice& package_of(int number) {
     auto& package = packages_[number];
-    if (!package) {
-      DeviceInfo info;
-      info.id = fmt::format("cpu:{}", number);
-      info.kind = DeviceKind::kCpu;
-      info.name = facts_.model;
-      info.vendor = facts_.amd ? "AMD" : "Intel";
-      info.driver = "powercap";
-      info.index = number;
-      package = std::make_unique<PlainDevice>(std::move(info));
-    }
+    if (!package)
+      package = std::make_unique<PlainDevice>(describe_cpu_package(facts_, number, "powercap"));
     return *package;
   }
 
