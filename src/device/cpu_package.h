@@ -1,5 +1,5 @@
-// How a CPU package is named and described, the same by whichever interface it is found: powercap, perf and
-// cpufreq tell of one device, and it is joined by its id.
+// How a CPU package is named and described, the same by whichever interface it is found: powercap,
+// perf and cpufreq tell of one device, and it is joined by its id.
 #pragma once
 
 #include <fmt/core.h>

@@ -31,7 +31,7 @@ std::vector<Zone> list_zones(const std::string& powercap) {
   std::vector<Zone> zones;
   for (const std::string& folder : list_folder(powercap)) {
     if (folder.rfind("intel-rapl:", 0) != 0) continue;
-    const std::string path = powercap + "/" + folder;
+    const std::string path = fmt::format("{}/{}", powercap, folder);
     const auto name = read_attribute(path + "/name");
     if (!name) continue;
     const bool child = std::count(folder.begin(), folder.end(), ':') > 1;
