@@ -117,6 +117,15 @@ Outcome set_device_fault(DeviceBlock& device, const Fault& fault) {
   }
 }
 
+// A device did not come into being when its simulation began: until the first tick its gauges show
+// the power of the rest before, as a real one's do, and not 0 W.
+void show_rest(DeviceBlock& device) {
+  const Simulation& rest = device.simulation;
+  const double idle =
+      idle_power(device.silicon, /*context=*/false, rest.clock_mhz, rest.temperature_c);
+  device.shown.instant_w = device.shown.average_w = idle;
+}
+
 }  // namespace
 
 void init_device(DeviceBlock& device, const GpuModel& model, int index) {
@@ -148,6 +157,7 @@ void init_device(DeviceBlock& device, const GpuModel& model, int index) {
   // Real devices do not tick together.
   device.sensor.tick_phase_ms = 7 * index % model.sensor.tick_ms;
   begin(device.simulation, device.silicon, kStartTemperature);
+  show_rest(device);
 }
 
 Result<World> World::create(const std::string& path, const std::vector<std::string>& models,

@@ -42,6 +42,15 @@ TEST_F(WorldTest, AllDevicesMoveOnOneClock) {
   EXPECT_NEAR(world.truth(0).value() / 3, world.power(0).value(), 2);
 }
 
+TEST_F(WorldTest, GaugesShowTheRestBeforeTheFirstTick) {
+  World world = make({"h100", "v100"});
+  for (int device = 0; device < world.device_count(); ++device) {
+    const SensorState& shown = world.mapping().block().devices[device].shown;
+    EXPECT_NEAR(shown.instant_w, world.power(device).value(), 1e-9) << device;
+    EXPECT_EQ(shown.average_w, shown.instant_w) << device;
+  }
+}
+
 TEST_F(WorldTest, TwoMappingsSeeOneMachine) {
   World world = make({"v100"});
   auto other = World::open(path_);
