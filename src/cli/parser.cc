@@ -7,6 +7,7 @@
 #include <list>
 
 #include "base/text.h"
+#include "cli/settings.h"
 #include "cli/table.h"
 
 namespace perjoule::cli {
@@ -28,11 +29,15 @@ class Parser {
  public:
   /// Only verbs that begin with the call's first word get their options: making those of all is
   /// most of what a start of the command would do.
-  Parser(const std::vector<Verb>& verbs, std::string_view first_word)
-      : app_("Power and energy as first-class metrics of machine learning.", "perjoule") {
+  Parser(std::vector<Verb> verbs, std::string_view first_word)
+      : verbs_(std::move(verbs)),
+        app_("Power and energy as first-class metrics of machine learning.", "perjoule") {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", std::string("perjoule ") + PERJOULE_VERSION);
-    for (const Verb& verb : verbs) add(verb, split(verb.name, ' ').front() == first_word);
+    for (Verb& verb : verbs_) {
+      verb.options.push_back({"json", "", "print one JSON document of a stable, versioned schema"});
+      add(verb, split(verb.name, ' ').front() == first_word);
+    }
   }
 
   int run(int argc, const char* const* argv) {
@@ -79,7 +84,6 @@ class Parser {
     if (!with_options) return;
     Entry& entry = entries_.back();
     for (const Option& option : verb.options) add(entry, option);
-    add(entry, Option{"json", "", "print one JSON document of a stable, versioned schema"});
     for (const Positional& positional : verb.positionals) {
       auto* added =
           app->add_option(positional.name, entry.values[positional.name], positional.help);
@@ -124,17 +128,32 @@ class Parser {
     return text;
   }
 
-  static int call(Entry& entry, std::vector<std::string> command) {
-    Arguments arguments;
+  /// The options: what the command line says, else what is set, else the default.
+  static Outcome collect_options(Entry& entry, const Settings& settings, Arguments& arguments) {
     for (const Option& option : entry.verb->options) {
-      if (option.value.empty()) continue;
-      std::vector<std::string>& given = entry.values[option.name];
-      if (!given.empty()) arguments.given_[option.name] = true;
-      if (given.empty() && !option.otherwise.empty()) given.push_back(option.otherwise);
-      arguments.values_[option.name] = given;
+      const bool flag = option.value.empty();
+      std::vector<std::string>& values = entry.values[option.name];
+      bool given = flag ? entry.flags[option.name] : !values.empty();
+      if (!given) {
+        PJ_TRY(values, settings.find(*entry.verb, option));
+        given = flag ? values == std::vector<std::string>{"true"} : !values.empty();
+      }
+      if (given) arguments.given_[option.name] = true;
+      if (flag) continue;
+      if (!given && !option.otherwise.empty()) values.push_back(option.otherwise);
+      arguments.values_[option.name] = values;
     }
-    for (const auto& [flag, given] : entry.flags) {
-      if (given) arguments.given_[flag] = true;
+    return {};
+  }
+
+  int call(Entry& entry, std::vector<std::string> command) const {
+    Arguments arguments;
+    const Result<Settings> settings = Settings::load(verbs_);
+    const Outcome collected =
+        settings ? collect_options(entry, *settings, arguments) : Outcome(fail(settings));
+    if (!collected) {
+      complain(fmt::format("{}: {}", entry.verb->name, collected.error().text()));
+      return status_of(collected.error());
     }
     for (const Positional& positional : entry.verb->positionals) {
       arguments.values_[positional.name] = entry.values[positional.name];
@@ -162,6 +181,7 @@ class Parser {
     return status_of(status.error());
   }
 
+  std::vector<Verb> verbs_;
   CLI::App app_;
   std::list<Entry> entries_;
   std::map<std::string, CLI::App*> groups_;

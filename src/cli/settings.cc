@@ -1,0 +1,176 @@
+#include "cli/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+
+#include <toml++/toml.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace perjoule::cli {
+namespace {
+
+constexpr const char* kFile = "perjoule.toml";
+
+std::optional<std::string> file_to_read() {
+  if (const char* named = std::getenv("PERJOULE_CONFIG")) {
+    return *named == '\0' ? std::nullopt : std::optional<std::string>(named);
+  }
+  if (path_exists(kFile)) return kFile;
+  const std::string home = environment("HOME");
+  const std::string folder = environment("XDG_CONFIG_HOME", home.empty() ? "" : home + "/.config");
+  const std::string path = folder + "/perjoule/" + kFile;
+  return !folder.empty() && path_exists(path) ? std::optional<std::string>(path) : std::nullopt;
+}
+
+std::string place(const std::string& name, const toml::node& node) {
+  return fmt::format("{}:{}", name, node.source().begin.line);
+}
+
+/// The text a command line would hold for a value; none where it could hold none.
+std::optional<std::string> word_of(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  return std::nullopt;
+}
+
+Result<std::vector<std::string>> values_of(const toml::node& node, const Option& option,
+                                           const std::string& where) {
+  const bool flag = option.value.empty();
+  if (const auto* on = node.as_boolean(); flag && on != nullptr)
+    return std::vector<std::string>{on->get() ? "true" : "false"};
+  if (flag) return Error::invalid_argument(where + ": " + option.name + " is true or false");
+  if (const auto word = word_of(node)) return std::vector<std::string>{*word};
+  std::vector<std::string> words;
+  if (const auto* list = node.as_array(); list != nullptr && option.repeatable) {
+    for (const toml::node& item : *list) {
+      const auto word = word_of(item);
+      if (!word) return Error::invalid_argument(where + ": " + option.name + " lists words only");
+      words.push_back(*word);
+    }
+    return words;
+  }
+  return Error::invalid_argument(
+      fmt::format("{}: {} takes {}, as text or number", where, option.name, option.value));
+}
+
+}  // namespace
+
+Result<Settings> Settings::load(const std::vector<Verb>& verbs) {
+  const auto path = file_to_read();
+  if (!path) return Settings();
+  Result<std::string> text = read_file(*path);
+  if (!text) return fail(text, "configuration");
+  return parse(*text, *path, verbs);
+}
+
+namespace {
+
+/// Walks the tables of one file.
+class Reader {
+ public:
+  Reader(const std::string& name, const std::vector<Verb>& verbs) : name_(name), verbs_(verbs) {}
+
+  using Tables = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
+
+  /// `words` is the verb so far: "runs", then "runs list".
+  Outcome read(const toml::table& table, const std::string& words, Tables& out) const {
+    const auto at = std::find_if(verbs_.begin(), verbs_.end(),
+                                 [&](const Verb& verb) { return verb.name == words; });
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (const toml::table* below = node.as_table()) {
+        const std::string longer = words.empty() ? name : words + " " + name;
+        if (!begins_a_verb(longer)) {
+          return Error::invalid_argument(
+              fmt::format("{}: no verb '{}'", place(name_, node), longer),
+              "a table is named after a verb: [run], [runs.list]");
+        }
+        PJ_CHECK(read(*below, longer, out));
+        continue;
+      }
+      if (at == verbs_.end()) {
+        return Error::invalid_argument(
+            fmt::format("{}: '{}' stands in no verb's table", place(name_, node), name),
+            "put it below its verb: [run]");
+      }
+      PJ_CHECK(read_option(*at, name, node, out));
+    }
+    return {};
+  }
+
+ private:
+  bool begins_a_verb(const std::string& words) const {
+    return std::any_of(verbs_.begin(), verbs_.end(), [&](const Verb& verb) {
+      return verb.name == words || verb.name.rfind(words + " ", 0) == 0;
+    });
+  }
+
+  Outcome read_option(const Verb& verb, const std::string& name, const toml::node& node,
+                      Tables& out) const {
+    const auto at = std::find_if(verb.options.begin(), verb.options.end(),
+                                 [&](const Option& option) { return option.name == name; });
+    if (at == verb.options.end()) {
+      return Error::invalid_argument(
+          fmt::format("{}: perjoule {} has no option --{}", place(name_, node), verb.name, name),
+          fmt::format("perjoule {} --help lists them", verb.name));
+    }
+    PJ_TRY(out[verb.name][name], values_of(node, *at, place(name_, node)));
+    return {};
+  }
+
+  const std::string& name_;
+  const std::vector<Verb>& verbs_;
+};
+
+}  // namespace
+
+Result<Settings> Settings::parse(std::string_view text, const std::string& name,
+                                 const std::vector<Verb>& verbs) {
+  Settings settings;
+  try {
+    const toml::table table = toml::parse(text, name);
+    PJ_CHECK(Reader(name, verbs).read(table, "", settings.tables_));
+  } catch (const toml::parse_error& error) {
+    return Error::invalid_argument(
+        fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
+  }
+  return settings;
+}
+
+Result<std::vector<std::string>> Settings::find(const Verb& verb, const Option& option) const {
+  const std::string variable = variable_of(verb.name, option.name);
+  if (const char* value = std::getenv(variable.c_str()); value != nullptr && *value != '\0') {
+    std::string word = value;
+    if (option.value.empty()) {
+      if (word == "1") word = "true";
+      if (word == "0") word = "false";
+      if (word != "true" && word != "false")
+        return Error::invalid_argument(
+            fmt::format("{}={}: neither true nor false", variable, word));
+    }
+    return std::vector<std::string>{word};
+  }
+  const auto table = tables_.find(verb.name);
+  if (table == tables_.end()) return std::vector<std::string>();
+  const auto at = table->second.find(option.name);
+  return at == table->second.end() ? std::vector<std::string>() : at->second;
+}
+
+std::string variable_of(std::string_view verb, std::string_view option) {
+  std::string name = fmt::format("PERJOULE_{}_{}", verb, option);
+  for (char& letter : name) {
+    letter = std::isalnum(static_cast<unsigned char>(letter)) != 0
+                 ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter)))
+                 : '_';
+  }
+  return name;
+}
+
+}  // namespace perjoule::cli
