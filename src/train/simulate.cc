@@ -30,7 +30,6 @@ std::optional<JobSimulator::FirstEpoch> JobSimulator::measure(std::size_t batch)
   const BatchRecord& record = trace_.batches[batch];
   LimitProfile& profile = profiles_[batch];
   std::vector<std::size_t> limits;
-  if (search_ == LimitSearch::kHighest && profile.empty()) limits = {0};
   if (search_ == LimitSearch::kAll || (search_ == LimitSearch::kAround && !last_limit_))
     limits = profile.all();
   if (search_ == LimitSearch::kAround && last_limit_)
@@ -45,13 +44,26 @@ std::optional<JobSimulator::FirstEpoch> JobSimulator::measure(std::size_t batch)
   return mean;
 }
 
+// The limit of all epochs that measure nothing.
+std::size_t JobSimulator::choose_limit(std::size_t batch) {
+  const BatchRecord& record = trace_.batches[batch];
+  LimitProfile& profile = profiles_[batch];
+  if (search_ == LimitSearch::kHighest) return 0;
+  if (search_ == LimitSearch::kKnown) return cheapest_limit(record, cost_);
+  if (search_ == LimitSearch::kOneByOne && !profile.all().empty()) {
+    const std::size_t next = profile.all().front();
+    profile.record(next, cost_.of_epoch(record.limits[next]));
+    return next;
+  }
+  return profile.best();
+}
+
 std::optional<JobSimulator::Trained> JobSimulator::train(int batch_size, Random& random) {
   const std::size_t batch = *trace_.index_of(batch_size);
   const BatchRecord& record = trace_.batches[batch];
   const std::optional<int>& needed = random.pick(record.epochs);
   const std::optional<FirstEpoch> measured = measure(batch);
-  const std::size_t best = profiles_[batch].best();
-  const LimitRecord& limit = record.limits[best];
+  const LimitRecord& limit = record.limits[choose_limit(batch)];
   last_limit_ = limit.limit;
   const Joules epoch_cost = cost_.of_epoch(limit);
   const int allowed =

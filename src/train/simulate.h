@@ -17,9 +17,11 @@ namespace perjoule {
 
 /// How the power limit of a batch size is found.
 enum class LimitSearch {
-  kAll,      ///< all limits in the first epoch of a batch size
-  kAround,   ///< LimitProfile::around, from the limit of the batch size tried before
-  kHighest,  ///< always the highest
+  kAll,       ///< all limits in the first epoch of a batch size
+  kAround,    ///< LimitProfile::around, from the limit of the batch size tried before
+  kHighest,   ///< always the highest
+  kOneByOne,  ///< each training under the next limit, from the highest; then the cheapest
+  kKnown,     ///< the cheapest, known beforehand
 };
 
 /// One training, as simulated.
@@ -56,6 +58,7 @@ class JobSimulator {
     Seconds time;
   };
   std::optional<FirstEpoch> measure(std::size_t batch);
+  std::size_t choose_limit(std::size_t batch);
 
   const WorkloadTrace& trace_;
   JobCost cost_;
