@@ -19,7 +19,6 @@ class DiagnosisTest : public testing::Test {
   DiagnosisTest() : roots_(tree_.roots()) {
     tree_.write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\nmodel name : Xeon");
     options_.journal_folder = tree_ / "journal";
-    options_.store_folder = tree_ / "state/perjoule";
     options_.root = true;
   }
   void zone() const {
@@ -49,7 +48,6 @@ TEST_F(DiagnosisTest, AMachineWithACounterAndAStoreIsFine) {
   const auto all = findings();
   EXPECT_FALSE(is_hindered(all));
   EXPECT_EQ(on(all, "CPU energy").weight, Weight::kFine);
-  EXPECT_THAT(on(all, "store").text, HasSubstr("state/perjoule"));
 }
 
 TEST_F(DiagnosisTest, AVirtualMachineIsSaidToBeOne) {
@@ -107,16 +105,6 @@ TEST_F(DiagnosisTest, ADeadEntryOfTheJournalIsFound) {
   const Finding left = on(findings(), "cpu:0/power-limit-0");
   EXPECT_EQ(left.weight, Weight::kNote);  // of another boot, which has put it back
   EXPECT_THAT(left.text, HasSubstr("150 W"));
-}
-
-TEST_F(DiagnosisTest, AStoreThatCannotBeWrittenIsAHindrance) {
-  zone();
-  tree_.write("state/x", "");
-  ::chmod((tree_ / "state").c_str(), 0555);
-  const OrdinaryUser nobody;
-  const Finding store = on(findings(), "store");
-  EXPECT_EQ(store.weight, Weight::kHindrance);
-  EXPECT_THAT(store.remedy, HasSubstr("PERJOULE_STATE"));
 }
 
 TEST(RaplPermission, TheRuleNamesTheGroupAndWhatItCosts) {

@@ -36,6 +36,7 @@ struct CommandOptions {
   std::vector<std::string> sources;  ///< ids; empty for all
   std::optional<Joules> budget;      ///< end the program when the total reaches it
   bool count_units = false;
+  std::string unit;  ///< its name, which the program is told in PERJOULE_UNIT; may be empty
   std::optional<std::string> unit_pattern;
   std::optional<double> total_units;  ///< for a prediction of the whole
   std::string procfs = "/proc";
@@ -54,6 +55,7 @@ struct CommandResult {
   ExitState end;
   bool budget_reached = false;
   bool stopped = false;  ///< by a signal to us, or because `duration` was over
+  int signal = 0;        ///< the last INT, TERM, HUP or QUIT that came to us meanwhile
   double units = 0;
   std::size_t bad_unit_lines = 0;
   std::vector<UnitCost> unit_costs;  ///< of each report, as far as marks were kept
