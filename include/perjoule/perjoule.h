@@ -114,7 +114,9 @@ PJ_API const char* pj_last_error(void);
 /* "measured", "simulated", ... */
 PJ_API const char* pj_state_name(int32_t state);
 
-/* Finds the machine's meters and starts keeping them up. `options` may be NULL. */
+/* Finds the machine's meters and starts keeping them up. Power limits and other settings that a
+ * killed perjoule process of this user left behind are put back first, as far as this process may;
+ * those of a living one are not touched. `options` may be NULL. */
 PJ_API pj_status pj_open(const pj_open_options* options, pj_session** session);
 /* Windows still open are dropped. NULL is fine. */
 PJ_API void pj_close(pj_session* session);

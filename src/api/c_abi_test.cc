@@ -6,6 +6,9 @@
 #include <string>
 #include <thread>
 
+#include "base/file.h"
+#include "device/journal.h"
+#include "device/temp_tree.h"
 #include "perjoule/perjoule.hpp"
 
 namespace {

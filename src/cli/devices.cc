@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/machine.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/discovery.h"
@@ -148,7 +149,7 @@ Verb devices_verb() {
     const RealClock clock;
     DiscoveryOptions options;
     options.node_meters = arguments.has("node-meters");
-    const Inventory machine = discover(Roots::from_environment(), clock, options);
+    const Inventory machine = find_machine(clock, options);
     if (arguments.json()) {
       print(document(machine).dump(2) + "\n");
     } else {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/machine.h"
 #include "cli/run_report.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -106,7 +107,7 @@ void keep(const RunReport& report) {
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(CommandOptions options, read_options(arguments));
   const RealClock clock;
-  const Inventory machine = discover(Roots::from_environment(), clock);
+  const Inventory machine = find_machine(clock);
   if (machine.sources().empty()) {
     return Error::unavailable("nothing here can be measured or estimated",
                               "perjoule doctor says why");

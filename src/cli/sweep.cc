@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/frontier_view.h"
+#include "cli/machine.h"
 #include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -145,10 +146,9 @@ Result<int> run_sweep(const Arguments& arguments) {
   PJ_TRY(SweepOptions options, options_from(arguments));
   PJ_TRY(const Rule rule, rule_from(arguments));
   const RealClock clock;
-  const Inventory machine = discover(Roots::from_environment(), clock);
+  const Inventory machine = find_machine(clock);
   PJ_CHECK(choose(arguments, machine, options));
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
-  for (const std::string& line : journal.replayed()) complain(line);
   PJ_TRY(options.calibrations, load_calibrations(calibration_path()));
   PJ_TRY(const SweepResult result, sweep(machine, clock, journal, options, show));
   if (!result.restored) complain(result.restored.error().text());
