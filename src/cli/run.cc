@@ -25,6 +25,8 @@ constexpr std::size_t kTimelineBytes = 8U << 20U;
 Result<CommandOptions> read_options(const Arguments& arguments) {
   CommandOptions options;
   options.spawn.arguments = arguments.command();
+  // A document among other output would be no document.
+  options.spawn.output_to_error = arguments.json() && !arguments.has("output");
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
   options.every = *every;
   if (options.every.value() < 1e-4 || options.every.value() > 3600) {
@@ -172,15 +174,20 @@ Verb run_verb() {
   verb.description =
       "Runs the command and says what it took, by source, with uncertainty, status and grade. The "
       "exit status is "
-      "the command's own (128 + signal), 125 when measuring failed, 124 when the budget was "
-      "reached.";
+      "the command's own (128 + signal), 125 when measuring or printing failed, 124 when the "
+      "budget "
+      "was reached. With --json and no --output the command's standard output goes to standard "
+      "error, so that standard output is one JSON document. --for and --budget end the command "
+      "and everything below it, those in sessions of their own too: SIGTERM, and SIGKILL two "
+      "seconds later. The budget is looked at once a sampling period (--every): at most a period's "
+      "energy comes on top, and what the sources' ticks do not show yet.";
   verb.options = {
       {"every", "TIME", "sampling period; a source is never read faster than it ticks", "100ms"},
       {"sources", "WORD,...",
        "only these: gpu, cpu, all, ids, UUIDs or beginnings of them, PCI ids, GPU numbers, sources",
        "", true},
       {"pid", "PID", "watch a running process instead of starting one"},
-      {"for", "TIME", "stop after this long"},
+      {"for", "TIME", "stop after this long; ends the command and all below it"},
       {"baseline", "TIME",
        "measure idle power this long first and tell static from dynamic energy"},
       {"unit", "NAME",
@@ -191,8 +198,7 @@ Verb run_verb() {
       {"epochs", "N", "units in the whole job: predict its time and energy after the first"},
       {"predict", "",
        "with --epochs: say the prediction once the first unit is done (the default)"},
-      {"budget", "ENERGY",
-       "end the command when the total reaches this (looked at twice a second)"},
+      {"budget", "ENERGY", "end the command and all below it when the total reaches this"},
       {"output", "FILE", "write the JSON document there and keep standard output for the command"},
       {"csv", "FILE", "write the course of power of every source"},
       {"project", "NAME", "kept with the run"},
@@ -201,6 +207,7 @@ Verb run_verb() {
       {"quiet", "", "no live line"},
   };
   verb.takes_command = true;
+  verb.output_failure = kOurFailure;
   verb.examples = {
       "perjoule run -- python3 train.py", "perjoule run --unit step --baseline 5s -- ./train",
       "perjoule run --unit-pattern 'epoch (\\d+)' --unit epoch --epochs 90 -- python3 train.py",

@@ -84,6 +84,7 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
   options.command.spawn.arguments = arguments.command();
   options.command.spawn.silence_output =
       !arguments.has("unit-pattern") && !arguments.has("show-output");
+  options.command.spawn.output_to_error = arguments.json();
   options.command.count_units = arguments.has("unit");
   if (arguments.has("unit-pattern")) options.command.unit_pattern = arguments.value("unit-pattern");
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
@@ -214,7 +215,7 @@ Verb sweep_verb() {
       {"every", "TIME", "sampling period", "50ms"},
       {"unit", "NAME", "count units of work and give time and energy per unit"},
       {"unit-pattern", "REGEX", "count units in the output"},
-      {"show-output", "", "let the command's output through"},
+      {"show-output", "", "let the command's output through; with --json to standard error"},
       {"plot", "", "draw a scatter plot, as on a terminal"},
       {"output", "FILE", "write the points (.csv or .json), for perjoule frontier"},
   };

@@ -72,6 +72,7 @@ struct Verb {
   std::vector<Option> options = {};
   std::vector<Positional> positionals = {};
   bool takes_command = false;              ///< words after "--" are a command
+  int output_failure = kMachineCannot;     ///< exit status when standard output takes no more
   std::vector<std::string> examples = {};  ///< whole command lines
   /// Does the work and answers the exit status; an error is printed and turned into one by its
   /// code.
