@@ -85,7 +85,10 @@ typedef struct pj_window_options {
   int32_t sync;                    /* PJ_SYNC_... */
   int32_t (*callback)(void* user); /* for PJ_SYNC_CALLBACK; 0 for success */
   void* user;
-  int32_t tick_aligned; /* not 0: wait for counters to move at both ends */
+  /* not 0: wait for counters to tick before the window begins and after it has ended, so that its
+   * edges are known to the gap between two polls and not to a tick (0.1 s on most GPUs). pj_begin
+   * and pj_end then take up to two ticks of the slowest counter; that time is not in the window. */
+  int32_t tick_aligned;
 } pj_window_options;
 
 typedef struct pj_energy {

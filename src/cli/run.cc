@@ -47,6 +47,7 @@ Result<CommandOptions> read_options(const Arguments& arguments) {
   if (options.pid && !options.spawn.arguments.empty()) {
     return Error::invalid_argument("--pid and a command cannot go together");
   }
+  options.tick_aligned = arguments.has("align");
   options.count_units = arguments.has("unit");
   if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
   if (arguments.has("epochs")) {
@@ -186,6 +187,9 @@ Verb run_verb() {
       {"sources", "WORD,...",
        "only these: gpu, cpu, all, ids, UUIDs or beginnings of them, PCI ids, GPU numbers, sources",
        "", true},
+      {"align", "",
+       "wait for the counters to tick before the command and after it: the edge's error falls from "
+       "a tick's energy to about a hundredth of it, for up to two ticks of waiting at either end"},
       {"pid", "PID", "watch a running process instead of starting one"},
       {"for", "TIME", "stop after this long; ends the command and all below it"},
       {"baseline", "TIME",

@@ -85,6 +85,7 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
   options.command.spawn.silence_output =
       !arguments.has("unit-pattern") && !arguments.has("show-output");
   options.command.spawn.output_to_error = arguments.json();
+  options.command.tick_aligned = arguments.has("align");
   options.command.count_units = arguments.has("unit");
   if (arguments.has("unit-pattern")) options.command.unit_pattern = arguments.value("unit-pattern");
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
@@ -213,6 +214,9 @@ Verb sweep_verb() {
       {"warm-up", "TIME", "beginning of each run that does not count (with --unit)", "0s"},
       {"cool-down", "TIME", "pause between runs", "0s"},
       {"every", "TIME", "sampling period", "50ms"},
+      {"align", "",
+       "align both ends of each run to the counters' ticks (see run); for short runs. Where units "
+       "are counted and a warm-up is left out, the steady part's own ends lie at samples"},
       {"unit", "NAME", "count units of work and give time and energy per unit"},
       {"unit-pattern", "REGEX", "count units in the output"},
       {"show-output", "", "let the command's output through; with --json to standard error"},

@@ -61,6 +61,7 @@ class CommandLoop {
     PJ_TRY(std::unique_ptr<Sampler> sampler, Sampler::start(meter_, options_.every));
     WindowOptions window_options;
     window_options.sources = options_.sources;
+    window_options.tick_aligned = options_.tick_aligned;
     // The first read of a channel starts its timeline at the window's edge.
     PJ_TRY(Window window, meter_.begin("run", window_options));
     window_ = &window;

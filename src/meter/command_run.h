@@ -35,6 +35,7 @@ struct CommandOptions {
   std::optional<Seconds> duration;
   Seconds every{0.1};                ///< sampling period
   std::vector<std::string> sources;  ///< ids; empty for all
+  bool tick_aligned = false;         ///< the window's ends; see WindowOptions
   /// End the program, and all below it, when the total reaches this. The total is looked at once a
   /// sampling period, so that at most a period's energy comes on top, what the sources do not show
   /// yet (a tick) and what the program takes to end apart.

@@ -152,6 +152,17 @@ class Run(CommandTest):
                                "for i in 1 2 3; do echo epoch $i; sleep 0.05; done")
         self.assertIn("epoch 3", by_pattern.stdout)
 
+    def test_aligned_edges_are_known_better_than_to_a_tick(self):
+        idle = ("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--json", "--sources", "gpu")
+        plain = self.json(*idle, "--", "sleep", "0.3")
+        aligned = self.json(*idle, "--align", "--", "sleep", "0.3")
+        for document, wanted in ((plain, None), (aligned, True)):
+            counter = next(s for s in document["sources"] if s["kind"] == "energy_counter")
+            self.assertEqual(counter.get("tick_aligned"), wanted)
+            self.assertLess(document["duration_s"], 0.3 + 0.15)  # the waiting is no part of the run
+            document["edge"] = counter["uncertainty"]["edge_j"]
+        self.assertLess(aligned["edge"], 0.3 * plain["edge"])
+
     def test_a_duration_ends_it(self):
         ended = self.call("run", "--for", "0.3s", "--", "sleep", "60")
         self.assertNotIn(ended.returncode, (124, 125))
