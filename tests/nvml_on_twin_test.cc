@@ -82,7 +82,8 @@ class NvmlOnTwin : public twin::StandinTest {
   Inventory machine_;
   std::optional<bench::TwinClock> clock_;
   std::string folder_;
-  int copies_ = 0;
+  // Of all tests: a library stays loaded under its path.
+  static inline int copies_ = 0;
 };
 
 TEST_F(NvmlOnTwin, EveryModelShowsItsSourcesTicksAndIds) {
@@ -144,7 +145,6 @@ TEST_F(NvmlOnTwin, TheCounterFollowsTheTruth) {
   EXPECT_EQ(used.sync, SyncVerdict::kBusyAtEnd);  // the load goes on
 }
 
-TEST_F(NvmlOnTwin, ThePowerLimitIsSetReadBackAndCappedFromOutside) {
 /// Worst and mean absolute error of ten windows of a little over 1 s under a load of 700 W.
 struct EdgeErrors {
   double worst = 0;
@@ -224,6 +224,7 @@ TEST_F(AlignedOnTwin, GpusOfAllGenerationsAreWaitedForTogether) {
   }
 }
 
+TEST_F(NvmlOnTwin, ThePowerLimitIsSetReadBackAndCappedFromOutside) {
   discover_on({"h100"});
   Knob* limit = knob("power limit");
   ASSERT_NE(limit, nullptr);
@@ -257,6 +258,60 @@ TEST_F(NvmlOnTwin, ASweepSaysWhichLimitWasInForce) {
   EXPECT_NE(joined(result->trials[1].notes).find("asked for 400 W, 300 W is in force"),
             std::string::npos);
   EXPECT_EQ(*knob("power limit")->get(), "700 W");
+}
+
+TEST_F(NvmlOnTwin, APowerProfileIsRequestedReadBackAndPutBack) {
+  discover_on({"gb300", "h100"});
+  Knob* profile = knob("power profile");
+  ASSERT_NE(profile, nullptr);
+  EXPECT_EQ(profile->info().device, gpu(0).info().id);  // the H100 has none
+  EXPECT_EQ(profile->info().choices[0], "none");
+  EXPECT_EQ(*profile->get(), "none");
+  ASSERT_TRUE(profile->set("llm-training+max-q"));
+  EXPECT_EQ(*profile->get(), "max-q+llm-training");
+  {
+    auto journal = KnobJournal::open(journal_folder(), machine_);
+    ASSERT_TRUE(journal);
+    EXPECT_EQ(*journal->turn(*profile, "max-p+max-q"), "max-p");  // the driver lets one win
+    EXPECT_EQ(*profile->get(), "max-p+max-q");
+  }
+  EXPECT_EQ(*profile->get(), "max-q+llm-training");
+  ASSERT_TRUE(profile->set("none"));
+  EXPECT_EQ(*profile->get(), "none");
+  const Outcome odd = profile->set("warp");
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(odd.error().text().find("'warp' is no choice of its; there are none, max-p"),
+            std::string::npos)
+      << odd.error().text();
+}
+
+TEST_F(NvmlOnTwin, WithoutTheCallsThereAreNoPowerProfiles) {
+  discover_on({"gb300"});
+  rediscover_without({"nvmlDeviceWorkloadPowerProfileGetProfilesInfo"});
+  EXPECT_EQ(knob("power profile"), nullptr);
+  rediscover_without({"nvmlDeviceWorkloadPowerProfileSetRequestedProfiles"});
+  ASSERT_NE(knob("power profile"), nullptr);
+  EXPECT_EQ(knob("power profile")->set("max-q").error().code, ErrorCode::kNotSupported);
+}
+
+TEST_F(NvmlOnTwin, ASweepTakesPowerProfilesAndChecksThemFirst) {
+  discover_on({"gb300"});
+  auto journal = KnobJournal::open(journal_folder(), machine_);
+  ASSERT_TRUE(journal);
+  SweepOptions options;
+  options.axes = {{SweepAxis::Kind::kKnob, "power profile", {"llm-training+max-q", "max-p+max-q"}}};
+  options.command.spawn.arguments = {"true"};
+  const auto swept = sweep(machine_, *clock_, *journal, options, {});
+  ASSERT_TRUE(swept) << swept.error().text();
+  ASSERT_EQ(swept->trials.size(), 2U);
+  EXPECT_EQ(joined(swept->trials[0].notes).find("in force"), std::string::npos);
+  EXPECT_NE(joined(swept->trials[1].notes).find("asked for max-p+max-q, max-p is in force"),
+            std::string::npos);
+  EXPECT_EQ(*knob("power profile")->get(), "none");
+  options.axes[0].values = {"none", "warp"};
+  EXPECT_EQ(sweep(machine_, *clock_, *journal, options, {}).error().code,
+            ErrorCode::kInvalidArgument);
 }
 
 TEST_F(NvmlOnTwin, RefusalsNameTheKnobAndTheRemedy) {

@@ -79,6 +79,11 @@ Json document(const Inventory& machine) {
       row["minimum"] = k.minimum;
       row["maximum"] = k.maximum;
       row["default"] = k.default_value;
+      if (!k.choices.empty()) {
+        row["choices"] = Json::array();
+        for (const std::string& choice : k.choices) row["choices"].push_back(choice);
+        row["combinable"] = k.combinable;
+      }
       const auto value = knob->get();
       row["value"] = value ? Json(*value) : Json();
       one["knobs"].push_back(std::move(row));

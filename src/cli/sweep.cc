@@ -61,6 +61,12 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
     if (!axis) return fail(axis, std::string("--") + known.option);
     axes.push_back(std::move(*axis));
   }
+  if (arguments.has("profile")) {
+    SweepAxis axis{SweepAxis::Kind::kKnob, "power profile", {}};
+    for (const std::string& word : list_words(arguments.values("profile")))
+      axis.values.push_back(word);
+    axes.push_back(std::move(axis));
+  }
   if (arguments.has("processors")) {
     PJ_TRY(const std::vector<double> counts, parse_range(arguments.value("processors")));
     SweepAxis axis{SweepAxis::Kind::kProcessors, "processors", {}};
@@ -72,8 +78,8 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
     axes.push_back(std::move(axis));
   }
   if (axes.empty()) {
-    return Error::invalid_argument("nothing to sweep",
-                                   "give --power-limit, --clock, --processors or --param");
+    return Error::invalid_argument(
+        "nothing to sweep", "give --power-limit, --clock, --profile, --processors or --param");
   }
   return axes;
 }
@@ -203,6 +209,8 @@ Verb sweep_verb() {
       {"power-limit", "W:W:STEP", "power limits of the GPUs (of the CPUs where there is no GPU)"},
       {"clock", "MHZ:MHZ:STEP", "locked graphics clocks"},
       {"memory-clock", "MHZ,...", "locked memory clocks"},
+      {"profile", "WORD,...",
+       "workload power profiles (NVIDIA, Blackwell): none, max-q, llm-inference; joined by +"},
       {"processors", "N:N:STEP", "processors the command may use"},
       {"param", "NAME=V,...", "any word of the command or variable of its environment", "", true},
       {"devices", "WORD,...", "turn only these devices' knobs (words as for --sources)", "", true},
