@@ -16,7 +16,7 @@ class TwinClock final : public Clock {
   }
   Instant since_boot() const noexcept override { return now(); }
   std::int64_t unix_ns() const noexcept override { return 1'700'000'000'000'000'000 + now().ns; }
-  void sleep_until(Instant when) override {
+  void sleep_until(Instant when) const override {
     const Seconds left = when - now();
     if (left.value() > 0) (void)world_.advance(left);
   }

@@ -85,7 +85,10 @@ typedef struct pj_window_options {
   int32_t sync;                    /* PJ_SYNC_... */
   int32_t (*callback)(void* user); /* for PJ_SYNC_CALLBACK; 0 for success */
   void* user;
-  int32_t tick_aligned; /* not 0: wait for counters to move at both ends */
+  /* not 0: wait for counters to tick before the window begins and after it has ended, so that its
+   * edges are known to the gap between two polls and not to a tick (0.1 s on most GPUs). pj_begin
+   * and pj_end then take up to two ticks of the slowest counter; that time is not in the window. */
+  int32_t tick_aligned;
 } pj_window_options;
 
 typedef struct pj_energy {
@@ -114,7 +117,9 @@ PJ_API const char* pj_last_error(void);
 /* "measured", "simulated", ... */
 PJ_API const char* pj_state_name(int32_t state);
 
-/* Finds the machine's meters and starts keeping them up. `options` may be NULL. */
+/* Finds the machine's meters and starts keeping them up. Power limits and other settings that a
+ * killed perjoule process of this user left behind are put back first, as far as this process may;
+ * those of a living one are not touched. `options` may be NULL. */
 PJ_API pj_status pj_open(const pj_open_options* options, pj_session** session);
 /* Windows still open are dropped. NULL is fine. */
 PJ_API void pj_close(pj_session* session);

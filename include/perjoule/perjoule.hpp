@@ -6,6 +6,8 @@
 //   train_step();
 //   pj::Result used = window.end();
 //   used.total().joules;                       // with expanded_j, state, grade, boundary
+//
+// Short windows are better aligned to the counters' ticks: session.begin_aligned("step").
 #pragma once
 
 #include <memory>
@@ -62,6 +64,15 @@ class Window {
   std::unique_ptr<pj_window, void (*)(pj_window*)> window_;
 };
 
+/// How a window is opened; see pj_window_options.
+struct WindowOptions {
+  bool tick_aligned = false;  ///< know the edges better than to a tick, for up to two ticks of
+                              ///< waiting outside either end
+  int sync = PJ_SYNC_AUTO;
+  int32_t (*callback)(void* user) = nullptr;  ///< for PJ_SYNC_CALLBACK
+  void* user = nullptr;
+};
+
 class Session {
  public:
   Session() : Session(nullptr) {}
@@ -74,6 +85,21 @@ class Session {
     pj_window* window = nullptr;
     check(pj_begin(session_.get(), name.c_str(), options, &window));
     return Window(window);
+  }
+  Window begin(const std::string& name, const WindowOptions& options) {
+    pj_window_options plain{};
+    plain.struct_size = sizeof(plain);
+    plain.sync = options.sync;
+    plain.callback = options.callback;
+    plain.user = options.user;
+    plain.tick_aligned = options.tick_aligned ? 1 : 0;
+    return begin(name, &plain);
+  }
+  /// A window whose edges are aligned to the counters' ticks.
+  Window begin_aligned(const std::string& name) {
+    WindowOptions options;
+    options.tick_aligned = true;
+    return begin(name, options);
   }
   std::size_t source_count() const { return pj_source_count(session_.get()); }
   pj_source source(std::size_t index) const {

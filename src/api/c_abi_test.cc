@@ -6,6 +6,9 @@
 #include <string>
 #include <thread>
 
+#include "base/file.h"
+#include "device/journal.h"
+#include "device/temp_tree.h"
 #include "perjoule/perjoule.hpp"
 
 namespace {
@@ -21,6 +24,40 @@ TEST(CAbi, WindowsNestAndResultsCarryUncertaintyAndState) {
   EXPECT_GE(large.seconds(), small.seconds());
   EXPECT_GE(large.total().joules, 0);
   EXPECT_NE(large.json().find("\"name\":\"outer\""), std::string::npos);
+}
+
+TEST(CAbi, AWindowCanBeAlignedToTicks) {
+  pj::Session session;
+  pj::Window aligned = session.begin_aligned("short");
+  const pj::Result used = aligned.end();
+  EXPECT_GE(used.total().joules, 0);
+  EXPECT_LT(used.seconds(), 0.5);  // waiting is outside the window
+  pj::WindowOptions options;
+  options.sync = 7;
+  EXPECT_THROW(session.begin("x", options), pj::Error);
+}
+
+TEST(CAbi, OpeningPutsBackWhatAKilledProcessLeft) {
+  const perjoule::TempTree tree;
+  const std::string policy = "sys/devices/system/cpu/cpufreq/policy0/";
+  tree.write(policy + "scaling_governor", "powersave");
+  tree.write(policy + "scaling_available_governors", "performance powersave");
+  tree.write("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0");
+  tree.write("proc/cpuinfo", "processor : 0\nmodel name : Xeon");
+  tree.write("proc/stat", "cpu  1 0 0 1 0 0 0 0 0 0");
+  const auto us = perjoule::ProcessIdentity::current();
+  tree.write("knobs/cpu:0@governor.json",
+             R"({"knob":"cpu:0/governor","original":"performance","pid":999999999,)"
+             R"("start_ticks":1,"boot_id":")" +
+                 us.boot_id + "\"}");
+  ::setenv("PERJOULE_SYSFS_ROOT", (tree / "sys").c_str(), 1);
+  ::setenv("PERJOULE_PROCFS_ROOT", (tree / "proc").c_str(), 1);
+  ::setenv("PERJOULE_KNOBS", (tree / "knobs").c_str(), 1);
+  const pj::Session session;
+  for (const char* name : {"PERJOULE_SYSFS_ROOT", "PERJOULE_PROCFS_ROOT", "PERJOULE_KNOBS"})
+    ::unsetenv(name);
+  EXPECT_EQ(*perjoule::read_attribute(tree / (policy + "scaling_governor")), "performance");
+  EXPECT_TRUE(perjoule::list_folder(tree / "knobs").empty());
 }
 
 TEST(CAbi, NullsAndUnsetSizesAreErrorsWithWords) {

@@ -1,5 +1,7 @@
 #include "api/session.h"
 
+#include "device/journal.h"
+
 namespace perjoule {
 
 Result<std::unique_ptr<Session>> Session::open(const Roots& roots, const Options& options) {
@@ -7,6 +9,8 @@ Result<std::unique_ptr<Session>> Session::open(const Roots& roots, const Options
   DiscoveryOptions discovery;
   discovery.estimate_cpu = options.estimate_cpu;
   session->machine_ = discover(roots, session->clock_, discovery);
+  // A program that measures itself has no place to tell of it; what stays is doctor's to say.
+  (void)replay_dead(journal_folder(), session->machine_);
   if (session->machine_.sources().empty()) {
     return Error::unavailable("nothing here can be measured", "perjoule doctor says why");
   }

@@ -17,6 +17,7 @@ class Session {
     Seconds sample_every;  ///< 0: only what must be kept up
     bool estimate_cpu = true;
   };
+  /// Finds the machine, puts back knobs that a killed process left turned, and starts the meter.
   /// unavailable when this machine has nothing to measure with.
   static Result<std::unique_ptr<Session>> open(const Roots& roots, const Options& options);
 

@@ -31,8 +31,8 @@ class Clock {
   virtual Instant since_boot() const noexcept = 0;
   /// Unix time in nanoseconds, for stamps that leave the machine.
   virtual std::int64_t unix_ns() const noexcept = 0;
-  /// Returns at `when` or soon after.
-  virtual void sleep_until(Instant when) = 0;
+  /// Returns at `when` or soon after. Waiting changes nothing of the clock.
+  virtual void sleep_until(Instant when) const = 0;
 };
 
 /// The system's clocks.
@@ -41,7 +41,7 @@ class RealClock final : public Clock {
   Instant now() const noexcept override;
   Instant since_boot() const noexcept override;
   std::int64_t unix_ns() const noexcept override;
-  void sleep_until(Instant when) override;
+  void sleep_until(Instant when) const override;
 };
 
 /// A clock that moves only when told to: sleeping advances it at once.
@@ -53,14 +53,14 @@ class VirtualClock final : public Clock {
   std::int64_t unix_ns() const noexcept override {
     return unix_start_ns_ + now_.ns + suspended_ns_;
   }
-  void sleep_until(Instant when) override;
+  void sleep_until(Instant when) const override;
 
   void advance(Seconds by) { now_ = now_ + by; }
   /// Lets the machine sleep: boot and wall time go on, the monotonic clock does not.
   void suspend(Seconds by) { suspended_ns_ += static_cast<std::int64_t>(by.value() * 1e9); }
 
  private:
-  Instant now_;
+  mutable Instant now_;  ///< time passes for those who only look at the clock, too
   std::int64_t unix_start_ns_;
   std::int64_t suspended_ns_ = 0;
 };

@@ -65,6 +65,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (output >= 0) ::dup2(output, STDOUT_FILENO);
   if (error_output >= 0) ::dup2(error_output, STDERR_FILENO);
+  if (options.output_to_error && output < 0) ::dup2(STDERR_FILENO, STDOUT_FILENO);
   for (const int fd : options.keep_open) ::fcntl(fd, F_SETFD, 0);
   if (!options.processors.empty()) {
     cpu_set_t set;

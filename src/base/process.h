@@ -32,6 +32,7 @@ struct SpawnOptions {
   std::vector<std::pair<std::string, std::string>> variables =
       {};                            ///< set on top of our own environment
   bool capture_output = false;       ///< standard output and error come back through pipes
+  bool output_to_error = false;      ///< standard output goes where standard error goes
   bool silence_output = false;       ///< standard output and error go to /dev/null
   std::vector<int> processors = {};  ///< CPUs the child may run on; empty leaves the mask alone
   std::vector<int> keep_open = {};   ///< descriptors the child inherits under the same number

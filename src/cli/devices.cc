@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/machine.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/discovery.h"
@@ -78,6 +79,11 @@ Json document(const Inventory& machine) {
       row["minimum"] = k.minimum;
       row["maximum"] = k.maximum;
       row["default"] = k.default_value;
+      if (!k.choices.empty()) {
+        row["choices"] = Json::array();
+        for (const std::string& choice : k.choices) row["choices"].push_back(choice);
+        row["combinable"] = k.combinable;
+      }
       const auto value = knob->get();
       row["value"] = value ? Json(*value) : Json();
       one["knobs"].push_back(std::move(row));
@@ -148,7 +154,7 @@ Verb devices_verb() {
     const RealClock clock;
     DiscoveryOptions options;
     options.node_meters = arguments.has("node-meters");
-    const Inventory machine = discover(Roots::from_environment(), clock, options);
+    const Inventory machine = find_machine(clock, options);
     if (arguments.json()) {
       print(document(machine).dump(2) + "\n");
     } else {

@@ -25,17 +25,24 @@ struct Repair {
   std::vector<std::string> put_back;
   std::vector<std::string> left;  ///< what could not be put back
   RaplPermission permission;
+  Outcome permitted;  ///< whether the rule could be written, where it was wanted
 };
 
-/// Puts back what dead processes left and lets the group read RAPL.
-Result<Repair> repair(const Arguments& arguments, const Inventory& machine) {
+/// Puts back what dead processes left, which an ordinary user may have done with knobs of his own,
+/// and only then, where it is asked for, lets the group read RAPL, which needs root.
+Repair repair(const Arguments& arguments, const Inventory& machine, const Roots& roots) {
   Repair done;
-  PJ_TRY(done.permission,
-         open_rapl_to_group(environment("PERJOULE_ETC_ROOT", "/etc"), arguments.value("group")));
-  PJ_TRY(const KnobJournal journal, KnobJournal::open(journal_folder(), machine));
-  done.put_back = journal.replayed();
-  for (const Problem& problem : journal.problems())
+  const Replay replay = replay_dead(journal_folder(), machine);
+  done.put_back = replay.put_back;
+  for (const Problem& problem : replay.problems)
     done.left.push_back(problem.subject + ": " + problem.error.text());
+  if (!arguments.has("fix")) return done;
+  auto permission = open_rapl_to_group(roots.etc, arguments.value("group"));
+  if (permission) {
+    done.permission = std::move(*permission);
+  } else {
+    done.permitted = fail(permission, "letting a group read the processors' energy");
+  }
   return done;
 }
 
@@ -86,10 +93,7 @@ Result<int> examine(const Arguments& arguments) {
   const RealClock clock;
   const Roots roots = Roots::from_environment();
   const Inventory machine = discover(roots, clock);
-  Repair done;
-  if (arguments.has("fix")) {
-    PJ_TRY(done, repair(arguments, machine));
-  }
+  const Repair done = repair(arguments, machine, roots);
   DiagnosisOptions options;
   options.journal_folder = journal_folder();
   options.root = ::geteuid() == 0;
@@ -100,6 +104,7 @@ Result<int> examine(const Arguments& arguments) {
   } else {
     print_findings(findings, done);
   }
+  if (!done.permitted) return fail(done.permitted);
   return is_hindered(findings) ? kAnswerIsNo : kDone;
 }
 
@@ -112,11 +117,12 @@ Verb doctor_verb() {
   verb.description =
       "Looks at every source, permission, driver setting and left-behind knob, and at the store of "
       "runs (its folder, its version, every page of its file), and says what to do. "
-      "The exit status is 0 when nothing hinders measuring and 1 when something does. --fix puts "
-      "back what dead processes left and, as root, writes the rule that lets a group read the "
-      "processors' energy counters; it says what it wrote. --calibrate corrects a source by an "
+      "Knobs that a killed process left turned are put back first, as by every verb that measures. "
+      "The exit status is 0 when nothing hinders measuring and 1 when something does. --fix then "
+      "writes the rule that lets a group read the processors' energy counters, which needs root, "
+      "and says what it wrote; status 3 where it may not. --calibrate corrects a source by an "
       "external meter and narrows its error.";
-  verb.options = {{"fix", "", "put settings back and let a group read RAPL (needs root)"},
+  verb.options = {{"fix", "", "let a group read RAPL, once settings are put back (needs root)"},
                   {"group", "NAME", "the group that may read RAPL, with --fix", "perjoule"}};
   for (Option& option : calibrate_options()) verb.options.push_back(std::move(option));
   verb.examples = {"perjoule doctor",

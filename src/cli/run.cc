@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/machine.h"
 #include "cli/run_report.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -25,6 +26,8 @@ constexpr std::size_t kTimelineBytes = 8U << 20U;
 Result<CommandOptions> read_options(const Arguments& arguments) {
   CommandOptions options;
   options.spawn.arguments = arguments.command();
+  // A document among other output would be no document.
+  options.spawn.output_to_error = arguments.json() && !arguments.has("output");
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
   options.every = *every;
   if (options.every.value() < 1e-4 || options.every.value() > 3600) {
@@ -45,6 +48,7 @@ Result<CommandOptions> read_options(const Arguments& arguments) {
   if (options.pid && !options.spawn.arguments.empty()) {
     return Error::invalid_argument("--pid and a command cannot go together");
   }
+  options.tick_aligned = arguments.has("align");
   options.count_units = arguments.has("unit");
   options.unit = arguments.value("unit");
   if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
@@ -138,7 +142,7 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(CommandOptions options, read_options(arguments));
   PJ_CHECK(check_outputs(arguments));
   const RealClock clock;
-  const Inventory machine = discover(Roots::from_environment(), clock);
+  const Inventory machine = find_machine(clock);
   PJ_TRY(const ChosenSources chosen, choose(arguments, machine));
   for (const std::string& note : chosen.notes) complain(note);
   RunReport report;
@@ -197,17 +201,24 @@ Verb run_verb() {
   verb.description =
       "Runs the command and says what it took, by source, with uncertainty, status and grade. The "
       "exit status is "
-      "the command's own (128 + signal), 125 when measuring failed or a file asked for cannot be "
-      "written (tried before the command starts), 124 when the budget was reached, 126 and 127 "
-      "when "
-      "the command cannot be run or found, 2 for words that make no sense.";
+      "the command's own (128 + signal), 125 when measuring or printing failed or a file asked for "
+      "cannot be written (tried before the command starts), 124 when the budget was reached, 126 "
+      "and 127 when the command cannot be run or found, 2 for words that make no sense. With --json "
+      "and no --output the command's standard output goes to standard "
+      "error, so that standard output is one JSON document. --for and --budget end the command "
+      "and everything below it, those in sessions of their own too: SIGTERM, and SIGKILL two "
+      "seconds later. The budget is looked at once a sampling period (--every): at most a period's "
+      "energy comes on top, and what the sources' ticks do not show yet.";
   verb.options = {
       {"every", "TIME", "sampling period; a source is never read faster than it ticks", "100ms"},
       {"sources", "WORD,...",
        "only these: gpu, cpu, all, ids, UUIDs or beginnings of them, PCI ids, GPU numbers, sources",
        "", true},
+      {"align", "",
+       "wait for the counters to tick before the command and after it: the edge's error falls from "
+       "a tick's energy to about a hundredth of it, for up to two ticks of waiting at either end"},
       {"pid", "PID", "watch a running process instead of starting one"},
-      {"for", "TIME", "stop after this long"},
+      {"for", "TIME", "stop after this long; ends the command and all below it"},
       {"baseline", "TIME",
        "measure idle power this long first and tell static from dynamic energy"},
       {"unit", "NAME",
@@ -221,8 +232,7 @@ Verb run_verb() {
       {"epochs", "N", "units in the whole job: predict its time and energy after the first"},
       {"predict", "",
        "with --epochs: say the prediction once the first unit is done (the default)"},
-      {"budget", "ENERGY",
-       "end the command when the total reaches this (looked at twice a second)"},
+      {"budget", "ENERGY", "end the command and all below it when the total reaches this"},
       {"output", "FILE", "write the JSON document there and keep standard output for the command"},
       {"csv", "FILE", "write the course of power of every source"},
       {"project", "NAME", "kept with the run"},

@@ -202,6 +202,8 @@ void print_table(const RunReport& report) {
                       counted(static_cast<double>(report.result.missed_ticks), "sampling tick")));
   if (report.result.budget_reached)
     print("note: the energy budget was reached; the command was ended\n");
+  for (const std::int64_t pid : report.result.left_running)
+    print(fmt::format("note: process {} could not be ended and still runs\n", pid));
   print_notes(measurement);
 }
 
@@ -244,6 +246,7 @@ Json run_document(const RunReport& report) {
   json["tag"] = report.tag;
   json["exit_status"] = result.end.status;
   json["budget_reached"] = result.budget_reached;
+  for (const std::int64_t pid : result.left_running) json["left_running"].push_back(pid);
   json["sampling"]["every_s"] = report.every.value();
   json["sampling"]["missed_ticks"] = result.missed_ticks;
   if (counts_units(report)) json["unit"] = unit_document(report);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/frontier_view.h"
+#include "cli/machine.h"
 #include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -61,6 +62,12 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
     if (!axis) return fail(axis, std::string("--") + known.option);
     axes.push_back(std::move(*axis));
   }
+  if (arguments.has("profile")) {
+    SweepAxis axis{SweepAxis::Kind::kKnob, "power profile", {}};
+    for (const std::string& word : list_words(arguments.values("profile")))
+      axis.values.push_back(word);
+    axes.push_back(std::move(axis));
+  }
   if (arguments.has("processors")) {
     PJ_TRY(const std::vector<double> counts, parse_range(arguments.value("processors")));
     SweepAxis axis{SweepAxis::Kind::kProcessors, "processors", {}};
@@ -72,8 +79,8 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
     axes.push_back(std::move(axis));
   }
   if (axes.empty()) {
-    return Error::invalid_argument("nothing to sweep",
-                                   "give --power-limit, --clock, --processors or --param");
+    return Error::invalid_argument(
+        "nothing to sweep", "give --power-limit, --clock, --profile, --processors or --param");
   }
   return axes;
 }
@@ -84,6 +91,8 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
   options.command.spawn.arguments = arguments.command();
   options.command.spawn.silence_output =
       !arguments.has("unit-pattern") && !arguments.has("show-output");
+  options.command.spawn.output_to_error = arguments.json();
+  options.command.tick_aligned = arguments.has("align");
   options.command.count_units = arguments.has("unit");
   options.command.unit = arguments.value("unit");
   if (arguments.has("unit-pattern")) options.command.unit_pattern = arguments.value("unit-pattern");
@@ -161,10 +170,9 @@ Result<int> run_sweep(const Arguments& arguments) {
   // Hours of measuring must not end at a folder that is not there.
   if (arguments.has("output")) PJ_CHECK(check_writable(arguments.value("output")));
   const RealClock clock;
-  const Inventory machine = discover(Roots::from_environment(), clock);
+  const Inventory machine = find_machine(clock);
   PJ_CHECK(choose(arguments, machine, options));
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
-  for (const std::string& line : journal.replayed()) complain(line);
   PJ_TRY(options.calibrations, load_calibrations(calibration_path()));
   PJ_TRY(const SweepResult result, sweep(machine, clock, journal, options, show));
   if (!result.restored) complain(result.restored.error().text());
@@ -221,6 +229,8 @@ Verb sweep_verb() {
       {"power-limit", "W:W:STEP", "power limits of the GPUs (of the CPUs where there is no GPU)"},
       {"clock", "MHZ:MHZ:STEP", "locked graphics clocks"},
       {"memory-clock", "MHZ,...", "locked memory clocks"},
+      {"profile", "WORD,...",
+       "workload power profiles (NVIDIA, Blackwell): none, max-q, llm-inference; joined by +"},
       {"processors", "N:N:STEP", "processors the command may use"},
       {"param", "NAME=V,...", "any word of the command or variable of its environment", "", true},
       {"devices", "WORD,...", "turn only these devices' knobs (words as for --sources)", "", true},
@@ -232,9 +242,12 @@ Verb sweep_verb() {
       {"warm-up", "TIME", "beginning of each run that does not count (with --unit)", "0s"},
       {"cool-down", "TIME", "pause between runs", "0s"},
       {"every", "TIME", "sampling period", "50ms"},
+      {"align", "",
+       "align both ends of each run to the counters' ticks (see run); for short runs. Where units "
+       "are counted and a warm-up is left out, the steady part's own ends lie at samples"},
       {"unit", "NAME", "count units of work and give time and energy per unit"},
       {"unit-pattern", "REGEX", "count units in the output"},
-      {"show-output", "", "let the command's output through"},
+      {"show-output", "", "let the command's output through; with --json to standard error"},
       {"plot", "", "draw a scatter plot, as on a terminal"},
       {"output", "FILE", "write the points (.csv or .json), for perjoule frontier"},
   };

@@ -10,6 +10,7 @@
 
 #include "base/energy_json.h"
 #include "base/text.h"
+#include "cli/machine.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "meter/power_view.h"
@@ -190,7 +191,7 @@ Result<int> run_top(const Arguments& arguments) {
   }
   const RealClock clock;
   const Roots roots = Roots::from_environment();
-  const Inventory machine = discover(roots, clock);
+  const Inventory machine = find_machine(clock);
   if (machine.sources().empty())
     return Error::unavailable("nothing here can be measured", "perjoule doctor says why");
   PJ_TRY(const SignalWatch signals, SignalWatch::start());

@@ -105,9 +105,17 @@ class Diagnosis {
   void look_at_journal() {
     const std::vector<DeadEntry> dead = dead_entries(options_.journal_folder);
     for (const DeadEntry& entry : dead) {
+      if (entry.elsewhere) {
+        say(Weight::kNote, entry.knob,
+            fmt::format("held by process {} of another container or host, found at {}", entry.pid,
+                        entry.original),
+            "once it has ended there, run perjoule doctor there, or remove its file in " +
+                options_.journal_folder);
+        continue;
+      }
       say(entry.this_boot ? Weight::kHindrance : Weight::kNote, entry.knob,
           fmt::format("process {} ended without putting it back to {}", entry.pid, entry.original),
-          "perjoule doctor --fix puts it back");
+          "perjoule doctor puts it back, as a user who may set it");
     }
     if (dead.empty()) say(Weight::kFine, "knob journal", "no setting is left behind");
   }

@@ -1,6 +1,8 @@
 #include "device/journal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +14,8 @@
 
 namespace perjoule {
 namespace {
+
+using Fate = ProcessIdentity::Fate;
 
 /// A process's start time: field 22 of /proc/PID/stat, counted after the name, which may hold
 /// anything.
@@ -30,6 +34,27 @@ std::uint64_t start_ticks_of(std::int64_t pid) {
 
 std::string this_boot() {
   return read_attribute("/proc/sys/kernel/random/boot_id").value_or("unknown");
+}
+
+std::string this_host() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+/// "pid:[4026531836]": within another one the same number means another process.
+std::string this_pid_namespace() {
+  char name[64] = {};
+  return ::readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 ? name : "";
+}
+
+bool is_entry(const std::string& name) { return name.size() > 5 && name.ends_with(".json"); }
+
+/// Holds the folder, so that an entry is not read by one process and replaced by another meanwhile.
+/// A file system that cannot lock gives none: then the small risk is taken.
+FileDescriptor locked(const std::string& folder) {
+  FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.valid()) ::flock(fd.get(), LOCK_EX);
+  return fd;
 }
 
 /// "gpu:GPU-1/power-limit" as a file name.
@@ -63,7 +88,10 @@ Result<Entry> read_entry(const std::string& path) {
   const auto boot = json->string("boot_id");
   if (!knob || !original || !pid || !start || !boot)
     return Error::data_loss(path + ": not a knob journal entry");
-  return Entry{*knob, *original, {*pid, static_cast<std::uint64_t>(*start), *boot}};
+  return Entry{*knob,
+               *original,
+               {*pid, static_cast<std::uint64_t>(*start), *boot, json->string("host").value_or(""),
+                json->string("pid_namespace").value_or("")}};
 }
 
 std::string entry_text(const Entry& entry) {
@@ -74,6 +102,8 @@ std::string entry_text(const Entry& entry) {
   json["pid"] = entry.owner.pid;
   json["start_ticks"] = entry.owner.start_ticks;
   json["boot_id"] = entry.owner.boot_id;
+  json["host"] = entry.owner.host;
+  json["pid_namespace"] = entry.owner.pid_namespace;
   return json.dump() + "\n";
 }
 
@@ -86,60 +116,105 @@ std::string journal_folder() {
 
 ProcessIdentity ProcessIdentity::current() {
   const std::int64_t pid = ::getpid();
-  return {pid, start_ticks_of(pid), this_boot()};
+  return {pid, start_ticks_of(pid), this_boot(), this_host(), this_pid_namespace()};
 }
 
-bool ProcessIdentity::alive() const {
-  return boot_id == this_boot() && start_ticks != 0 && start_ticks_of(pid) == start_ticks;
+ProcessIdentity::Fate ProcessIdentity::fate() const {
+  if (!host.empty() && host != this_host()) return Fate::kElsewhere;
+  if (boot_id != this_boot()) return Fate::kRebooted;
+  if (!pid_namespace.empty() && pid_namespace != this_pid_namespace()) return Fate::kElsewhere;
+  const bool alive = start_ticks != 0 && start_ticks_of(pid) == start_ticks;
+  return alive ? Fate::kAlive : Fate::kDead;
 }
 
 std::vector<DeadEntry> dead_entries(const std::string& folder) {
   std::vector<DeadEntry> dead;
   for (const std::string& name : list_folder(folder)) {
-    if (!name.ends_with(".json")) continue;
+    if (!is_entry(name)) continue;
     const auto entry = read_entry(fmt::format("{}/{}", folder, name));
-    if (entry && !entry->owner.alive())
-      dead.push_back(
-          {entry->knob, entry->original, entry->owner.pid, entry->owner.boot_id == this_boot()});
+    if (!entry) continue;
+    const Fate fate = entry->owner.fate();
+    if (fate == Fate::kAlive) continue;
+    dead.push_back({entry->knob, entry->original, entry->owner.pid, fate != Fate::kRebooted,
+                    fate == Fate::kElsewhere});
   }
   return dead;
 }
 
-Result<KnobJournal> KnobJournal::open(std::string folder, const Inventory& machine) {
-  KnobJournal journal(std::move(folder));
-  PJ_CHECK(make_folders(journal.folder_));
-  journal.replay(machine);
-  return journal;
-}
+namespace {
 
-KnobJournal::~KnobJournal() { (void)restore(); }
-
-void KnobJournal::replay(const Inventory& machine) {
-  for (const std::string& name : list_folder(folder_)) {
-    if (name.size() > 5 && name.ends_with(".json")) replay_entry(folder_ + "/" + name, machine);
-  }
-}
-
-void KnobJournal::replay_entry(const std::string& path, const Inventory& machine) {
+void replay_entry(const std::string& path, const Inventory& machine, Replay& done) {
   const auto entry = read_entry(path);
   if (!entry) {
-    problems_.push_back({path, entry.error()});
+    // Another process may have put it back between our look at the folder and now.
+    if (entry.error().code != ErrorCode::kNotFound) done.problems.push_back({path, entry.error()});
     return;
   }
-  if (entry->owner.alive()) return;
+  const Fate fate = entry->owner.fate();
+  if (fate == Fate::kAlive || fate == Fate::kElsewhere) return;
   Knob* knob = find_knob(machine, entry->knob);
-  if (entry->owner.boot_id != this_boot() && (knob == nullptr || !knob->info().survives_reboot)) {
+  if (fate == Fate::kRebooted && (knob == nullptr || !knob->info().survives_reboot)) {
     ::unlink(path.c_str());  // the reboot put it back already
     return;
   }
   if (knob == nullptr) return;  // its device is not here now; keep the entry for when it is
   if (const Outcome put_back = knob->set(entry->original); !put_back) {
-    problems_.push_back({entry->knob, put_back.error()});
+    const auto error = fail(put_back, fmt::format("not put back to {}, as process {} found it",
+                                                  entry->original, entry->owner.pid));
+    done.problems.push_back({entry->knob, error.value()});
     return;
   }
-  replayed_.push_back(fmt::format("{} put back to {}: process {} ended without doing so",
-                                  entry->knob, entry->original, entry->owner.pid));
+  done.put_back.push_back(fmt::format("{} put back to {}: process {} ended without doing so",
+                                      entry->knob, entry->original, entry->owner.pid));
   ::unlink(path.c_str());
+}
+
+}  // namespace
+
+Replay replay_dead(const std::string& folder, const Inventory& machine) {
+  Replay done;
+  std::vector<std::string> names = list_folder(folder);
+  std::erase_if(names, [](const std::string& name) { return !is_entry(name); });
+  if (names.empty()) return done;
+  const FileDescriptor lock = locked(folder);
+  for (const std::string& name : names) {
+    replay_entry(fmt::format("{}/{}", folder, name), machine, done);
+  }
+  return done;
+}
+
+Result<KnobJournal> KnobJournal::open(std::string folder, const Inventory& machine) {
+  KnobJournal journal(std::move(folder));
+  PJ_CHECK(make_folders(journal.folder_));
+  journal.replay_ = replay_dead(journal.folder_, machine);
+  return journal;
+}
+
+KnobJournal::~KnobJournal() { (void)restore(); }
+
+Result<std::string> KnobJournal::enter(Knob& knob, const std::string& path) const {
+  const std::string& id = knob.info().id;
+  const FileDescriptor lock = locked(folder_);
+  const auto entry = read_entry(path);
+  const Fate fate = entry ? entry->owner.fate() : Fate::kDead;
+  if (fate == Fate::kAlive) {
+    return Error::conflict(fmt::format("{} is held by process {}", id, entry->owner.pid),
+                           "wait for it to end");
+  }
+  if (fate == Fate::kElsewhere) {
+    return Error::conflict(fmt::format("{} is held by process {} of another container or of {}", id,
+                                       entry->owner.pid, entry->owner.host),
+                           "wait for it to end; when it has, remove " + path);
+  }
+  // What a dead process found is the original, not what it left.
+  std::string original;
+  if (entry && fate == Fate::kDead) {
+    original = entry->original;
+  } else {
+    PJ_TRY(original, knob.get());
+  }
+  PJ_CHECK(write_file_atomically(path, entry_text({id, original, ProcessIdentity::current()})));
+  return original;
 }
 
 Result<std::string> KnobJournal::turn(Knob& knob, const std::string& value) {
@@ -148,12 +223,7 @@ Result<std::string> KnobJournal::turn(Knob& knob, const std::string& value) {
                                  [&](const Turned& turned) { return turned.knob == &knob; });
   const std::string path = folder_ + "/" + file_name_of(id);
   if (!known) {
-    if (const auto entry = read_entry(path); entry && entry->owner.alive()) {
-      return Error::conflict(fmt::format("{} is held by process {}", id, entry->owner.pid),
-                             "wait for it to end");
-    }
-    PJ_TRY(const std::string original, knob.get());
-    PJ_CHECK(write_file_atomically(path, entry_text({id, original, ProcessIdentity::current()})));
+    PJ_TRY(const std::string original, enter(knob, path));
     turned_.push_back({&knob, original, path});
   }
   const Outcome set = knob.set(value);

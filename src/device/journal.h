@@ -1,13 +1,17 @@
 // Leave the machine as found: every knob is written down before it is turned and put back
 // afterwards, on exit, on a signal the program handles, and, after a crash, by the next perjoule
-// process that opens knobs.
+// process that looks at the machine (replay_dead).
 //
-//   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));   // puts back what
-//   a dead process left PJ_TRY(std::string in_force, journal.turn(*knob, "300 W"));           //
-//   journalled, set, read back journal.restore(); // also by the destructor
+//   // Puts back what a dead process left:
+//   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
+//   // Journalled, set, read back:
+//   PJ_TRY(std::string in_force, journal.turn(*knob, "300 W"));
+//   journal.restore();  // also by the destructor
 //
 // One file a knob, holding the value found and the process that turned the knob (pid, start time,
-// boot). A knob that a living process holds is refused. Two entries never exist for one knob.
+// boot, host, pid namespace). A knob that a living process holds is refused. Two entries never
+// exist for one knob. A folder may be shared by several hosts (a home on NFS) or containers: whose
+// processes cannot be seen from here, their entries are left alone.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +32,17 @@ struct ProcessIdentity {
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;  ///< since boot, from /proc/PID/stat
   std::string boot_id;
+  std::string host = {};           ///< empty: this one
+  std::string pid_namespace = {};  ///< as /proc/self/ns/pid has it; empty: this one
 
   static ProcessIdentity current();
-  bool alive() const;
+  enum class Fate {
+    kAlive,
+    kDead,
+    kRebooted,   ///< dead, and its boot is over
+    kElsewhere,  ///< of another host or container: nobody here can tell
+  };
+  Fate fate() const;
 };
 
 /// A knob that a process turned and did not put back.
@@ -38,10 +50,22 @@ struct DeadEntry {
   std::string knob;
   std::string original;
   std::int64_t pid = 0;
-  bool this_boot = true;  ///< false: a reboot has put most knobs back by itself
+  bool this_boot = true;   ///< false: a reboot has put most knobs back by itself
+  bool elsewhere = false;  ///< of another host or container: it may well be alive
 };
-/// The entries whose process is gone, without touching them.
+/// The entries whose process is gone or cannot be seen, without touching them.
 std::vector<DeadEntry> dead_entries(const std::string& folder);
+
+/// What a replay did.
+struct Replay {
+  std::vector<std::string> put_back;  ///< a sentence each
+  std::vector<Problem> problems;      ///< entries that stay, each with its remedy
+};
+
+/// Puts back every knob of this machine that a dead process left turned, as far as this process may
+/// set it. Entries of living processes are not touched. Costs one look at the folder where nothing
+/// is left.
+Replay replay_dead(const std::string& folder, const Inventory& machine);
 
 class KnobJournal {
  public:
@@ -60,8 +84,8 @@ class KnobJournal {
   /// Puts back everything this journal turned, last first. Tries all and reports the first failure.
   Outcome restore();
 
-  const std::vector<std::string>& replayed() const { return replayed_; }
-  const std::vector<Problem>& problems() const { return problems_; }
+  const std::vector<std::string>& replayed() const { return replay_.put_back; }
+  const std::vector<Problem>& problems() const { return replay_.problems; }
 
  private:
   struct Turned {
@@ -70,13 +94,12 @@ class KnobJournal {
     std::string path;
   };
   explicit KnobJournal(std::string folder) : folder_(std::move(folder)) {}
-  void replay(const Inventory& machine);
-  void replay_entry(const std::string& path, const Inventory& machine);
+  /// The value to put back, journalled with this process as the owner.
+  Result<std::string> enter(Knob& knob, const std::string& path) const;
 
   std::string folder_;
   std::vector<Turned> turned_;
-  std::vector<std::string> replayed_;
-  std::vector<Problem> problems_;
+  Replay replay_;
 };
 
 }  // namespace perjoule

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/json.h"
 
 namespace perjoule {
 namespace {
@@ -130,6 +131,83 @@ TEST_F(JournalTest, ARefusedValueLeavesNoTrace) {
   EXPECT_EQ(refused.error().code, ErrorCode::kOutOfRange);
   EXPECT_EQ(refused.error().message, "power limit of gpu:a: 900 W is outside 100 to 300 W");
   EXPECT_TRUE(list_folder(folder_ + "/knobs").empty());
+}
+
+TEST_F(JournalTest, NothingLeftBehindCostsOneLookAndMakesNoFolder) {
+  const Replay replay = replay_dead(folder_ + "/knobs", machine_);
+  EXPECT_TRUE(replay.put_back.empty());
+  EXPECT_TRUE(replay.problems.empty());
+  EXPECT_FALSE(path_exists(folder_ + "/knobs"));
+}
+
+TEST_F(JournalTest, WhatTheDeadProcessFoundIsTheOriginalEvenWhereItCouldNotBePutBack) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto journal = open();
+    (void)journal->turn(knob(), "120 W");
+    ::kill(::getpid(), SIGKILL);
+  }
+  ::waitpid(child, nullptr, 0);
+  {
+    Inventory nothing;  // its device is away while the journal is opened
+    auto journal = KnobJournal::open(folder_ + "/knobs", nothing);
+    ASSERT_TRUE(journal->turn(knob(), "200 W"));
+  }
+  EXPECT_EQ(value(), "300 W");
+}
+
+/// Entries of a folder that hosts or containers share.
+class SharedJournal : public JournalTest {
+ protected:
+  void leave(const std::string& host, const std::string& pid_namespace) {
+    ProcessIdentity owner = ProcessIdentity::current();
+    Json json = Json::object();
+    json["knob"] = "gpu:a/power-limit";
+    json["original"] = "250 W";
+    json["pid"] = 999'999'999;
+    json["start_ticks"] = 1;
+    json["boot_id"] = host.empty() ? owner.boot_id : "another";
+    json["host"] = host.empty() ? owner.host : host;
+    json["pid_namespace"] = pid_namespace.empty() ? owner.pid_namespace : pid_namespace;
+    ASSERT_TRUE(make_folders(folder_ + "/knobs"));
+    ASSERT_TRUE(write_file_atomically(folder_ + "/knobs/gpu:a@power-limit.json", json.dump()));
+  }
+  void expect_untouched() {
+    EXPECT_TRUE(replay_dead(folder_ + "/knobs", machine_).put_back.empty());
+    EXPECT_EQ(value(), "300 W");
+    EXPECT_TRUE(dead_entries(folder_ + "/knobs").at(0).elsewhere);
+    auto journal = open();
+    EXPECT_EQ(journal->turn(knob(), "200 W").error().code, ErrorCode::kConflict);
+    EXPECT_EQ(list_folder(folder_ + "/knobs").size(), 1U);
+  }
+};
+
+TEST_F(SharedJournal, AnotherHostsProcessMayBeAlive) {
+  leave("another-host", "");
+  expect_untouched();
+}
+TEST_F(SharedJournal, AnotherContainersProcessMayBeAlive) {
+  leave("", "pid:[1]");
+  expect_untouched();
+}
+TEST_F(SharedJournal, OurOwnDeadIsReplayed) {
+  leave("", "");
+  EXPECT_EQ(replay_dead(folder_ + "/knobs", machine_).put_back.size(), 1U);
+  EXPECT_EQ(value(), "250 W");
+}
+
+TEST_F(JournalTest, WhatMayNotBeSetIsAProblemWithTheValueAndStays) {
+  ASSERT_TRUE(make_folders(folder_ + "/knobs"));
+  const ProcessIdentity us = ProcessIdentity::current();
+  ASSERT_TRUE(write_file_atomically(
+      folder_ + "/knobs/gpu:a@power-limit.json",
+      R"({"knob":"gpu:a/power-limit","original":"900 W","pid":999999999,"start_ticks":1,"boot_id":")" +
+          us.boot_id + "\"}"));
+  const Replay replay = replay_dead(folder_ + "/knobs", machine_);
+  ASSERT_EQ(replay.problems.size(), 1U);
+  EXPECT_EQ(replay.problems[0].subject, "gpu:a/power-limit");
+  EXPECT_EQ(replay.problems[0].error.message.rfind("not put back to 900 W, as process", 0), 0U);
+  EXPECT_EQ(list_folder(folder_ + "/knobs").size(), 1U);
 }
 
 TEST_F(JournalTest, AnEntryOfAnEarlierBootIsVoid) {

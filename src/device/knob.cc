@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace perjoule {
@@ -19,6 +21,25 @@ Result<double> knob_number(const KnobInfo& info, const std::string& value) {
         "choose a value within the range");
   }
   return *number;
+}
+
+Outcome check_knob_value(const KnobInfo& info, const std::string& value) {
+  if (info.choices.empty()) {
+    const auto number = knob_number(info, value);
+    return number ? Outcome() : fail(number);
+  }
+  std::vector<std::string_view> words{trim(value)};
+  if (info.combinable) words = split(value, '+');
+  for (const std::string_view word : words) {
+    if (std::find(info.choices.begin(), info.choices.end(), trim(word)) != info.choices.end())
+      continue;
+    std::string known;
+    for (const std::string& choice : info.choices) known += (known.empty() ? "" : ", ") + choice;
+    return Error::invalid_argument(
+        fmt::format("{} of {}: '{}' is no choice of its", info.name, info.device, trim(word)),
+        "there are " + known);
+  }
+  return {};
 }
 
 }  // namespace perjoule

@@ -21,6 +21,7 @@ struct KnobInfo {
   double minimum = 0;  ///< in that unit; both 0 when there is no range
   double maximum = 0;
   std::vector<std::string> choices;  ///< the words it takes; empty for numbers
+  bool combinable = false;           ///< several choices can be joined by '+'
   std::string default_value;         ///< the vendor's default, when it is known
   bool survives_reboot = false;  ///< GPU limits do not: a journal entry of an older boot is void
 };
@@ -40,5 +41,9 @@ class Knob {
 /// The number in a knob's value, after checking it against the range; messages name the knob and
 /// the range.
 Result<double> knob_number(const KnobInfo& info, const std::string& value);
+
+/// Whether the knob takes such a value: a number within the range, or one of its words. Messages
+/// name the knob and what it takes.
+Outcome check_knob_value(const KnobInfo& info, const std::string& value);
 
 }  // namespace perjoule

@@ -91,6 +91,15 @@ constexpr unsigned kScopeGpu = 0;
 constexpr unsigned kScopeModule = 1;
 constexpr unsigned kScopeMemory = 2;
 
+// Workload power profiles.
+constexpr unsigned kProfileMaxP = 0;
+constexpr unsigned kProfileMaxQ = 1;
+constexpr unsigned kProfileCompute = 2;
+constexpr unsigned kProfileMemoryBound = 3;
+constexpr unsigned kProfileBalanced = 5;
+constexpr unsigned kProfileLlmInference = 6;
+constexpr unsigned kProfileLlmTraining = 7;
+
 // Sample buffers.
 constexpr unsigned kSamplesTotalPower = 0;
 constexpr unsigned kSamplesGpuUtilization = 1;
@@ -220,6 +229,36 @@ struct DeviceAttributes {
 };
 static_assert(sizeof(DeviceAttributes) == 40);
 
+/// A bit a profile, the lowest of the first word for profile 0.
+struct ProfileMask {
+  std::uint32_t words[8];
+};
+struct ProfileInfo {
+  std::uint32_t version;  ///< kProfileInfoVersion
+  std::uint32_t id;
+  std::uint32_t priority;
+  ProfileMask conflicts;
+};
+static_assert(sizeof(ProfileInfo) == 44);
+struct ProfilesInfo {
+  std::uint32_t version;  ///< kProfilesInfoVersion
+  ProfileMask supported;
+  ProfileInfo profiles[255];  ///< by id; only the supported ones mean something
+};
+static_assert(sizeof(ProfilesInfo) == 11256);
+struct CurrentProfiles {
+  std::uint32_t version;  ///< kCurrentProfilesVersion
+  ProfileMask supported;
+  ProfileMask requested;
+  ProfileMask enforced;  ///< what the driver made of the requests
+};
+static_assert(sizeof(CurrentProfiles) == 100);
+struct RequestedProfiles {
+  std::uint32_t version;  ///< kRequestedProfilesVersion
+  ProfileMask requested;
+};
+static_assert(sizeof(RequestedProfiles) == 36);
+
 /// NVML's rule for versioned structs.
 constexpr std::uint32_t version_word(std::size_t size, unsigned version) {
   return static_cast<std::uint32_t>(size) | (version << 24U);
@@ -227,6 +266,10 @@ constexpr std::uint32_t version_word(std::size_t size, unsigned version) {
 constexpr std::uint32_t kMemoryV2Version = version_word(sizeof(MemoryV2), 2);
 constexpr std::uint32_t kPowerValueV2Version = version_word(sizeof(PowerValueV2), 2);
 constexpr std::uint32_t kTemperatureV1Version = version_word(sizeof(TemperatureV1), 1);
+constexpr std::uint32_t kProfileInfoVersion = version_word(sizeof(ProfileInfo), 1);
+constexpr std::uint32_t kProfilesInfoVersion = version_word(sizeof(ProfilesInfo), 1);
+constexpr std::uint32_t kCurrentProfilesVersion = version_word(sizeof(CurrentProfiles), 1);
+constexpr std::uint32_t kRequestedProfilesVersion = version_word(sizeof(RequestedProfiles), 1);
 
 /// Process lists: 16 bytes (pid, memory), 24 (+ instance ids) or 32 (early R535) a row under one
 /// name.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/nvml_profile.h"
+
 namespace perjoule {
 namespace {
 
@@ -168,6 +170,8 @@ std::vector<std::unique_ptr<Knob>> nvml_knobs(const std::shared_ptr<NvmlLibrary>
         library, handle, clock_info(device_id, "/memory-clock", "memory clock", memory),
         library->lock_memory_clocks, library->unlock_memory_clocks));
   }
+  if (auto profile = nvml_power_profile(library, handle, device_id))
+    knobs.push_back(std::move(profile));
   return knobs;
 }
 

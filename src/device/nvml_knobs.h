@@ -1,4 +1,5 @@
-// What an NVIDIA GPU obeys: power limit, locked graphics clock, locked memory clock.
+// What an NVIDIA GPU obeys: power limit, locked graphics clock, locked memory clock, and
+// workload power profile.
 #pragma once
 
 #include <memory>

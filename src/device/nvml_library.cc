@@ -72,6 +72,10 @@ void NvmlLibrary::load_functions() {
   load(mig_count, "nvmlDeviceGetMaxMigDeviceCount");
   load(mig_device, "nvmlDeviceGetMigDeviceHandleByIndex");
   load(persistence, "nvmlDeviceGetPersistenceMode");
+  load(profiles_info, "nvmlDeviceWorkloadPowerProfileGetProfilesInfo");
+  load(current_profiles, "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles");
+  load(request_profiles, "nvmlDeviceWorkloadPowerProfileSetRequestedProfiles");
+  load(clear_profiles, "nvmlDeviceWorkloadPowerProfileClearRequestedProfiles");
 }
 
 Result<std::shared_ptr<NvmlLibrary>> NvmlLibrary::open(const std::string& path) {

@@ -72,6 +72,10 @@ class NvmlLibrary {
   Function<Device, unsigned*> mig_count = nullptr;
   Function<Device, unsigned, Device*> mig_device = nullptr;
   Function<Device, unsigned*> persistence = nullptr;
+  Function<Device, nvml::ProfilesInfo*> profiles_info = nullptr;
+  Function<Device, nvml::CurrentProfiles*> current_profiles = nullptr;
+  Function<Device, nvml::RequestedProfiles*> request_profiles = nullptr;
+  Function<Device, nvml::RequestedProfiles*> clear_profiles = nullptr;
 
  private:
   explicit NvmlLibrary(SharedLibrary library) : library_(std::move(library)) {}

@@ -35,6 +35,7 @@ Result<ProcessTimes> parse_process_stat(std::string_view text) {
   ProcessTimes process;
   process.pid = *pid;
   process.parent = numbers[1];
+  if (!fields[0].empty()) process.state = fields[0][0];
   process.name = text.substr(open + 1, close - open - 1);
   process.start_ticks = static_cast<std::uint64_t>(numbers[19]);
   // Converted before adding: the kernel's numbers are not to be trusted with an integer sum.

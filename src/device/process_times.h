@@ -15,9 +15,13 @@ struct ProcessTimes {
   std::int64_t pid = 0;
   std::int64_t parent = 0;
   std::string name;
+  char state = '?';               ///< as ps has it: 'R' runs, 'S' sleeps, 'Z' has ended
   std::uint64_t start_ticks = 0;  ///< with pid, what tells one process from a later one
   Seconds cpu;                    ///< user and system, of the process itself
   Seconds cpu_of_children;        ///< of the children it has waited for
+
+  /// It has ended, and only its parent has not taken note yet.
+  bool ended() const { return state == 'Z' || state == 'X'; }
 };
 
 /// One /proc/PID/stat. The name may hold blanks and parentheses.

@@ -54,6 +54,7 @@ class TempTree {
     roots.sysfs = path_ + "/sys";
     roots.procfs = path_ + "/proc";
     roots.dev = path_ + "/dev";
+    roots.etc = path_ + "/etc";
     roots.nvml = path_ + "/no-nvml.so";
     roots.amd_smi = path_ + "/no-amd-smi.so";
     roots.rocm_smi = path_ + "/no-rocm-smi.so";

@@ -109,21 +109,6 @@ void Channel::rebase() noexcept {
   last_microwatts_.reset();
 }
 
-std::optional<Seconds> Channel::wait_for_tick(Seconds patience, Snapshot& snapshot) noexcept {
-  Snapshot before = read(false);
-  const Instant give_up = before.read_at + patience;
-  for (;;) {
-    const Snapshot now = read(false);
-    if (now.code != ErrorCode::kOk) return std::nullopt;
-    if (now.total_micro != before.total_micro) {
-      snapshot = now;
-      return now.read_at - before.read_at;
-    }
-    if (now.read_at >= give_up) return std::nullopt;
-    before = now;
-  }
-}
-
 std::unique_ptr<Timeline> Channel::timeline() const {
   const std::lock_guard lock(mutex_);
   return timeline_ ? std::make_unique<Timeline>(*timeline_) : nullptr;

@@ -51,8 +51,6 @@ class Channel {
   /// 0 to 1, or negative when the source cannot tell.
   double busy() noexcept { return source_.busy(); }
   const Source& source() const noexcept { return source_; }
-  /// Reads until the counter moves or `patience` is over; the poll gap in which it moved.
-  std::optional<Seconds> wait_for_tick(Seconds patience, Snapshot& snapshot) noexcept;
 
   /// A copy for readers that are not the sampler. Null when no timeline is kept.
   std::unique_ptr<Timeline> timeline() const;

@@ -10,10 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include "base/text.h"
 #include "device/cpu_facts.h"
 #include "device/process_times.h"
+#include "meter/process_tree.h"
 #include "meter/sampler.h"
 #include "meter/signals.h"
 
@@ -43,6 +45,11 @@ Joules total_at(const Timeline& timeline, Instant when) {
   return Joules(micro(low - 1) + (micro(low) - micro(low - 1)) * share);
 }
 
+/// While a program is being made to end: how often that is looked at, and how long a process that
+/// was killed may take to go (it may hang in the kernel) before it is left.
+constexpr Seconds kEndLook{0.02};
+constexpr Seconds kKillPatience{3};
+
 /// Everything one call of run_command holds open.
 class CommandLoop {
  public:
@@ -55,6 +62,7 @@ class CommandLoop {
     PJ_TRY(std::unique_ptr<Sampler> sampler, Sampler::start(meter_, options_.every));
     WindowOptions window_options;
     window_options.sources = options_.sources;
+    window_options.tick_aligned = options_.tick_aligned;
     // The first read of a channel starts its timeline at the window's edge.
     PJ_TRY(Window window, meter_.begin("run", window_options));
     window_ = &window;
@@ -101,6 +109,7 @@ class CommandLoop {
       if (!options_.unit.empty()) spawn.variables.emplace_back("PERJOULE_UNIT", options_.unit);
     }
     spawn.capture_output = options_.unit_pattern.has_value();
+    if (options_.budget || options_.duration) tree_.emplace(ProcessTree::adopt());
     auto child = ChildProcess::start(spawn);
     if (ends[1] >= 0) ::close(ends[1]);
     if (!child) return fail(child);
@@ -110,6 +119,7 @@ class CommandLoop {
 
   void loop() {
     Instant next_progress = begin_ + options_.progress_every;
+    next_look_ = begin_ + options_.every;
     for (;;) {
       enum { kEnd, kSignal, kUnits, kOutput, kErrorOutput, kCount };
       std::array<pollfd, kCount> watched{};
@@ -118,6 +128,7 @@ class CommandLoop {
       watched[kUnits] = {unit_pipe_.get(), POLLIN, 0};
       watched[kOutput] = {child_ ? child_->output() : -1, POLLIN, 0};
       watched[kErrorOutput] = {child_ ? child_->error_output() : -1, POLLIN, 0};
+      if (ended_) watched[kEnd].fd = -1;
       if (output_closed_[0]) watched[kOutput].fd = -1;
       if (output_closed_[1]) watched[kErrorOutput].fd = -1;
       ::poll(watched.data(), watched.size(), milliseconds_until(next_progress));
@@ -134,27 +145,35 @@ class CommandLoop {
         report(now);
         next_progress = now + options_.progress_every;
       }
-      if (options_.duration && now - begin_ >= *options_.duration) stop(SIGTERM);
-      if (watched[kEnd].revents != 0) return;
-      if (stopped_ && !child_) return;
+      if (options_.budget && now >= next_look_) look_at_budget(now);
+      if (budget_reached_ || (options_.duration && now - begin_ >= *options_.duration)) stop();
+      ended_ |= watched[kEnd].revents != 0;
+      if (tree_) tree_->reap(child_->pid());
+      if (all_ended(now)) return;
     }
+  }
+
+  /// The program's end is the end, unless we end it: then all below it have to go too.
+  bool all_ended(Instant now) {
+    if (!child_) return ended_ || stopped_;
+    if (!ended_ || !stopped_ || !tree_) return ended_;
+    left_running_ = tree_->running();
+    return left_running_.empty() || now - stop_began_ > options_.grace + kKillPatience;
   }
 
   int milliseconds_until(Instant next) const {
     Instant until = next;
-    if (options_.duration) until = std::min(until, begin_ + *options_.duration);
+    if (options_.duration && !stopped_) until = std::min(until, begin_ + *options_.duration);
+    if (options_.budget && !budget_reached_) until = std::min(until, next_look_);
+    if (stopped_) until = std::min(until, clock_.now() + kEndLook);
     const double ms = (until - clock_.now()).value() * 1e3;
     return static_cast<int>(std::clamp(ms + 1, 0.0, 60'000.0));
   }
 
   void report(Instant now) {
     if (options_.pid) last_tree_cpu_ = tree_cpu(*options_.pid);
-    if (!options_.progress && !options_.budget) return;
-    const Energy energy = window_->so_far().total();
-    if (options_.budget && energy.joules >= *options_.budget) budget_reached_ = true;
-    if (budget_reached_)
-      stop(SIGTERM);  // again and again: the second time it is not asked any more
     if (!options_.progress) return;
+    const Energy energy = window_->so_far().total();
     RunProgress progress;
     progress.elapsed = now - begin_;
     progress.energy = energy;
@@ -201,15 +220,29 @@ class CommandLoop {
     }
   }
 
-  /// Asks the program to end, and makes it end after two seconds.
-  void stop(int signal) {
-    if (!stopped_) {
-      stopped_ = true;
-      stop_began_ = clock_.now();
-      if (child_) child_->send_signal(signal);
-    } else if (child_ && clock_.now() - stop_began_ > Seconds(2)) {
-      child_->send_signal(SIGKILL);
-    }
+  void look_at_budget(Instant now) {
+    const Joules left = *options_.budget - window_->so_far().total().joules;
+    budget_reached_ |= left.value() <= 0;
+    // What even the devices' greatest power could not use up by then need not be looked at. Which
+    // of the sources are summed is not asked: too great a power only means another look.
+    Watts greatest;
+    for (const auto& channel : meter_.channels()) greatest += channel->info().max_power;
+    Seconds pause = std::max(options_.every, Seconds(1e-3));
+    if (greatest.value() > 0) pause = std::max(pause, left / greatest);
+    next_look_ = now + std::min(pause, Seconds(60));
+  }
+
+  /// Asks the program and all below it to end, and after the grace makes them. Called again and
+  /// again: who was started meanwhile is asked too.
+  void stop() {
+    const Instant now = clock_.now();
+    const bool first = !std::exchange(stopped_, true);
+    if (first) stop_began_ = now;
+    if (!child_) return;
+    const int signal = now - stop_began_ > options_.grace ? SIGKILL : SIGTERM;
+    const bool reached = tree_ && tree_->signal(signal);
+    // Where /proc cannot be read, the program itself is all there is.
+    if (!reached && (first || signal == SIGKILL)) child_->send_signal(signal);
   }
 
   void take_units() {
@@ -234,7 +267,8 @@ class CommandLoop {
       return;
     }
     const auto size = static_cast<std::size_t>(count);
-    (void)!::write(which == 0 ? STDOUT_FILENO : STDERR_FILENO, buffer, size);
+    const bool error = which == 1 || options_.spawn.output_to_error;
+    (void)!::write(error ? STDERR_FILENO : STDOUT_FILENO, buffer, size);
     units_.take_output({buffer, size}, clock_.now());
   }
 
@@ -259,6 +293,8 @@ class CommandLoop {
     result.budget_reached = budget_reached_;
     result.stopped = stopped_;
     result.signal = signal_;
+    result.left_running = left_running_;
+    if (tree_) tree_->reap(0);
     result.units = units_.count();
     result.bad_unit_lines = units_.bad_lines();
     for (const auto& channel : meter_.channels()) {
@@ -320,15 +356,19 @@ class CommandLoop {
   UnitCounter units_;
   SignalWatch* signals_ = nullptr;
   Window* window_ = nullptr;
+  std::optional<ProcessTree> tree_;  ///< where we may have to end the program
   std::optional<ChildProcess> child_;
   FileDescriptor watched_pid_;
   FileDescriptor unit_pipe_;
   std::array<bool, 2> output_closed_{};
   Instant begin_;
   Instant stop_began_;
+  Instant next_look_;  ///< at the budget
   Instant last_reported_at_;
   Joules last_reported_;
   Seconds last_tree_cpu_;
+  std::vector<std::int64_t> left_running_;
+  bool ended_ = false;
   bool budget_reached_ = false;
   bool first_unit_reported_ = false;
   bool stopped_ = false;

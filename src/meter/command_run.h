@@ -31,10 +31,17 @@ struct RunProgress {
 struct CommandOptions {
   SpawnOptions spawn;  ///< empty arguments: watch `pid`, or just the time
   std::optional<std::int64_t> pid;
-  std::optional<Seconds> duration;   ///< stop after this long; ends a program we started
+  /// Stop after this long; ends a program we started, and all below it.
+  std::optional<Seconds> duration;
   Seconds every{0.1};                ///< sampling period
   std::vector<std::string> sources;  ///< ids; empty for all
-  std::optional<Joules> budget;      ///< end the program when the total reaches it
+  bool tick_aligned = false;         ///< the window's ends; see WindowOptions
+  /// End the program, and all below it, when the total reaches this. The total is looked at once a
+  /// sampling period, so that at most a period's energy comes on top, what the sources do not show
+  /// yet (a tick) and what the program takes to end apart.
+  std::optional<Joules> budget;
+  Seconds grace{
+      2};  ///< what is asked to end (SIGTERM) has this long before it is made to (SIGKILL)
   bool count_units = false;
   std::string unit;  ///< its name, which the program is told in PERJOULE_UNIT; may be empty
   std::optional<std::string> unit_pattern;
@@ -56,6 +63,7 @@ struct CommandResult {
   bool budget_reached = false;
   bool stopped = false;  ///< by a signal to us, or because `duration` was over
   int signal = 0;        ///< the last INT, TERM, HUP or QUIT that came to us meanwhile
+  std::vector<std::int64_t> left_running;  ///< processes that even SIGKILL did not end
   double units = 0;
   std::size_t bad_unit_lines = 0;
   std::vector<UnitCost> unit_costs;  ///< of each report, as far as marks were kept

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <thread>
+
+#include "base/file.h"
+#include "base/text.h"
 
 namespace perjoule {
 namespace {
@@ -101,6 +105,90 @@ TEST_F(CommandRunTest, TheBudgetEndsAChildThatIgnoresTheRequest) {
   const auto result = run(options);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->end.status, 128 + SIGKILL);
+}
+
+TEST_F(CommandRunTest, TheBudgetIsOverdrawnByASamplingPeriodAtMost) {
+  CommandOptions options = shell("exec sleep 60");
+  options.budget = Joules(20);  // 0.2 s of 100 W
+  options.progress_every = Seconds(60);
+  Meter meter({&source_}, clock_, 1U << 20U);
+  options.every = Seconds(0.02);
+  const auto result = run_command(meter, options);
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->budget_reached);
+  const double over = result->measurement.total().joules.value() - 20;
+  EXPECT_GE(over, 0);
+  // 2 J a period; a busy machine may come late by as much again and more.
+  EXPECT_LT(over, 100 * (0.02 + 0.1));
+}
+
+/// The processes whose numbers a script wrote into a file, once all have ended.
+class EndedTree : public CommandRunTest {
+ protected:
+  void SetUp() override { (void)::unlink(list_.c_str()); }
+  void TearDown() override { (void)::unlink(list_.c_str()); }
+  /// Runs the script, in which $LIST is the file, for a third of a second of 100 W.
+  Result<CommandResult> run_for_budget(const std::string& script) {
+    CommandOptions options = shell(script);
+    options.spawn.variables.emplace_back("LIST", list_);
+    options.budget = Joules(35);
+    options.grace = Seconds(0.3);
+    return run(options);
+  }
+  std::vector<pid_t> listed() const {
+    std::vector<pid_t> pids;
+    const auto text = read_file(list_);
+    if (!text) return pids;
+    for (const auto line : split(trim(*text), '\n'))
+      pids.push_back(static_cast<pid_t>(parse_integer(line).value_or(-1)));
+    return pids;
+  }
+  void expect_gone(std::size_t count) const {
+    EXPECT_EQ(listed().size(), count);
+    for (const pid_t pid : listed()) {
+      EXPECT_EQ(::kill(pid, 0), -1) << pid;  // not even as a zombie
+      EXPECT_EQ(errno, ESRCH);
+    }
+  }
+  std::string list_ = testing::TempDir() + "ended-tree-" + std::to_string(::getpid());
+};
+
+TEST_F(EndedTree, AGrandchildThatIgnoresTheRequestIsEndedToo) {
+  const auto result = run_for_budget(
+      "sh -c 'trap \"\" TERM; echo $$ >>$LIST; while :; do sleep 0.02; done' & exec sleep 60");
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->budget_reached);
+  EXPECT_EQ(result->end.status, 128 + SIGTERM);  // the child itself went when asked
+  EXPECT_TRUE(result->left_running.empty());
+  expect_gone(1);
+}
+
+TEST_F(EndedTree, NewSessionsAndOrphansAreReached) {
+  const auto result = run_for_budget(
+      "setsid sh -c 'echo $$ >>$LIST; exec sleep 60' &"
+      "(setsid sh -c 'echo $$ >>$LIST; exec sleep 60' &); exec sleep 60");
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->budget_reached);
+  expect_gone(2);
+}
+
+TEST_F(EndedTree, AStoppedProcessIsWokenToHearTheRequest) {
+  const auto result = run_for_budget("echo $$ >>$LIST; kill -STOP $$; exec sleep 60");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->end.status, 128 + SIGTERM);
+  expect_gone(1);
+}
+
+TEST_F(EndedTree, OtherChildrenOfOursAndWhatOutlivesAnUnforcedEndAreLeftAlone) {
+  auto other = ChildProcess::start({.arguments = {"sleep", "60"}});
+  ASSERT_TRUE(run_for_budget("exec sleep 60"));
+  EXPECT_FALSE(other->poll());
+  other->send_signal(SIGKILL);
+  EXPECT_EQ(other->wait()->signal, SIGKILL);
+  // The program ends by itself before the budget is reached: what it left behind goes on.
+  ASSERT_TRUE(run_for_budget("sleep 60 & echo $! >>$LIST"));
+  ASSERT_EQ(listed().size(), 1U);
+  EXPECT_EQ(::kill(listed()[0], SIGKILL), 0);
 }
 
 TEST_F(CommandRunTest, ThePredictionComesWithTheFirstUnitAndAnInterval) {

@@ -26,6 +26,7 @@ struct SourceMeasurement {
   SourceInfo info;
   Energy energy;
   UncertaintyBudget budget;
+  bool tick_aligned = false;       ///< both ends were
   std::vector<std::string> notes;  ///< wraps, resets, lost device, frozen counter, ...
 };
 

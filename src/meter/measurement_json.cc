@@ -46,6 +46,7 @@ Json to_json(const Measurement& measurement) {
     one["kind"] = source.info.kind == SourceKind::kEnergyCounter ? "energy_counter" : "power_gauge";
     one["overlaps"] = source.info.overlaps.empty() ? Json() : Json(source.info.overlaps);
     one["tick_s"] = source.info.tick.value();
+    if (source.tick_aligned) one["tick_aligned"] = true;
     one["energy"] = to_json(source.energy);
     one["uncertainty"] = to_json(source.budget);
     one["notes"] = strings(source.notes);

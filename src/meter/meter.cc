@@ -64,6 +64,28 @@ void Meter::notice_suspend() noexcept {
   for (const auto& channel : channels_) channel->rebase();
 }
 
+namespace {
+
+const TickWatch* find_watch(const std::vector<TickWatch>& watches, const Channel& channel) {
+  for (const TickWatch& watch : watches) {
+    if (watch.channel == &channel) return &watch;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<TickWatch> Window::watch_ticks(TickSide side) const {
+  std::vector<TickWatch> watches;
+  for (const Begun& begun : begun_) {
+    const SourceInfo& info = begun.channel->info();
+    if (info.kind == SourceKind::kEnergyCounter && info.tick.value() > 0)
+      watches.emplace_back(*begun.channel);
+  }
+  wait_for_ticks(watches, meter_->clock(), side);
+  return watches;
+}
+
 Result<Window> Meter::begin(std::string name, WindowOptions options) {
   notice_suspend();
   Window window(*this);
@@ -82,17 +104,21 @@ Result<Window> Meter::begin(std::string name, WindowOptions options) {
                     [&](const Window::Begun& begun) { return begun.channel->info().id == id; });
     if (!known) return Error::not_found("no such source: " + id, "perjoule devices lists them");
   }
-  for (Window::Begun& begun : window.begun_) {
-    const SourceInfo& info = begun.channel->info();
-    if (window.options_.tick_aligned && info.kind == SourceKind::kEnergyCounter) {
-      begun.tick_gap = begun.channel->wait_for_tick(2.0 * info.tick, begun.at);
-    }
-  }
+  std::vector<TickWatch> watches;
+  if (window.options_.tick_aligned) watches = window.watch_ticks(TickSide::kBefore);
   // The reads of the unaligned sources come last, next to the work.
   for (Window::Begun& begun : window.begun_) {
-    if (!begun.tick_gap) begun.at = begun.channel->read(window.options_.edge_powers);
+    const TickWatch* watch = find_watch(watches, *begun.channel);
+    if (watch == nullptr || watch->failed)
+      begun.at = begun.channel->read(window.options_.edge_powers);
   }
   window.begin_ = clock_.now();
+  for (Window::Begun& begun : window.begun_) {
+    const TickWatch* watch = find_watch(watches, *begun.channel);
+    if (watch == nullptr) continue;
+    begun.aligned = aligned_edge(*watch, window.begin_, TickSide::kBefore);
+    if (begun.aligned) begun.at = watch->newer->state;
+  }
   window.begin_unix_ns_ = clock_.unix_ns();
   window.suspended_ns_ = suspended_ns_.load();
   return window;
@@ -109,20 +135,26 @@ class SourceClosing {
     out_.info = channel.info();
   }
 
-  /// The source was read so long before the window's beginning and after its end.
+  /// The source was read so long before the window's beginning and after its end, where these are
+  /// not aligned.
   void slipped(Seconds early, Seconds late) {
     facts_.early = std::max(early, Seconds(0));
     facts_.late = std::max(late, Seconds(0));
   }
 
-  SourceMeasurement close(std::optional<Seconds> begin_gap, std::optional<Seconds> end_gap) {
+  /// These ends lie at ticks.
+  void aligned(std::optional<AlignedEdge> begin, std::optional<AlignedEdge> end) {
+    facts_.aligned_begin = begin;
+    facts_.aligned_end = end;
+    out_.tick_aligned = begin && end;
+  }
+  SourceMeasurement close() {
     facts_.difference = Joules(
         static_cast<double>(static_cast<std::int64_t>(end_.total_micro - begin_.total_micro)) *
         1e-6);
     facts_.duration = duration_;
     facts_.power_begin = begin_.power;
     facts_.power_end = end_.power;
-    if (begin_gap && end_gap) facts_.aligned_gap = std::max(*begin_gap, *end_gap);
     add_sample_statistics();
     EnergyEstimate estimate = estimate_energy(out_.info, facts_);
     const Seconds unseen = note_faults(estimate);
@@ -239,34 +271,30 @@ Measurement Window::end() {
 
 Measurement Window::end_after_exit() { return close(SyncVerdict::kSynchronised); }
 
-Measurement Window::close(SyncVerdict verdict) {
+Measurement Window::close(SyncVerdict verdict, bool may_wait) {
   meter_->notice_suspend();
   const Instant end = meter_->clock_.now();
+  // The requested end comes first; an aligned window then waits for what shows it in full.
+  std::vector<Snapshot> at_end;
+  at_end.reserve(begun_.size());
+  for (const Begun& begun : begun_) at_end.push_back(begun.channel->read(options_.edge_powers));
+  std::vector<TickWatch> watches;
+  if (options_.tick_aligned && may_wait) watches = watch_ticks(TickSide::kAfter);
   Measurement measurement;
   measurement.sources.reserve(begun_.size());
-  for (Begun& begun : begun_) {
-    const SourceInfo& info = begun.channel->info();
-    Snapshot closing;
-    std::optional<Seconds> gap;
-    // The requested end comes first; an aligned window then waits for the tick and takes off what
-    // came after.
-    Snapshot at_end = begun.channel->read(options_.edge_powers);
-    Seconds duration = end - begin_;
-    if (begun.tick_gap && info.kind == SourceKind::kEnergyCounter) {
-      gap = begun.channel->wait_for_tick(2.0 * info.tick, closing);
-      if (gap) {
-        const Seconds late = closing.read_at - end;
-        const double share = info.tick.value() > 0 ? std::clamp(late / info.tick, 0.0, 1.0) : 0.0;
-        const std::uint64_t step = closing.total_micro - at_end.total_micro;
-        closing.total_micro -= static_cast<std::uint64_t>(static_cast<double>(step) * share);
-        closing.power = at_end.power;
-        duration = end - begun.at.read_at;
-      }
-    }
-    SourceClosing source(*begun.channel, begun.at, gap ? closing : at_end, duration);
-    // An aligned window has its own way to count from tick to tick.
-    if (!gap) source.slipped(begin_ - begun.at.read_at, at_end.read_at - end);
-    measurement.sources.push_back(source.close(begun.tick_gap, gap));
+  for (std::size_t i = 0; i < begun_.size(); ++i) {
+    const Begun& begun = begun_[i];
+    const TickWatch* watch = find_watch(watches, *begun.channel);
+    std::optional<AlignedEdge> aligned_end;
+    if (watch != nullptr) aligned_end = aligned_edge(*watch, end, TickSide::kAfter);
+    const Snapshot& closing = aligned_end ? watch->older->state : at_end[i];
+    SourceClosing source(*begun.channel, begun.at, closing, end - begin_);
+    source.aligned(begun.aligned, aligned_end);
+    source.slipped(begun.aligned ? Seconds(0) : begin_ - begun.at.read_at,
+                   aligned_end ? Seconds(0) : closing.read_at - end);
+    measurement.sources.push_back(source.close());
+    if (watch != nullptr && !measurement.sources.back().tick_aligned)
+      measurement.sources.back().notes.emplace_back("did not tick in time: not aligned");
   }
   measurement.name = name_;
   measurement.begin_unix_ns = begin_unix_ns_;

@@ -8,7 +8,7 @@
 //
 // Windows nest and overlap freely; any number may be open, from any thread. A window costs one read
 // of each of its sources at either end (and of a gauge beside each counter, for the boundary
-// powers), and allocates one vector. Counters that could wrap twice between two reads, and gauges,
+// powers), and allocates two vectors. Counters that could wrap twice between two reads, and gauges,
 // are kept up by the Sampler.
 #pragma once
 
@@ -23,6 +23,7 @@
 #include "meter/calibration.h"
 #include "meter/channel.h"
 #include "meter/measurement.h"
+#include "meter/tick_watch.h"
 
 namespace perjoule {
 
@@ -32,8 +33,11 @@ using SyncCallback = std::function<Outcome()>;
 struct WindowOptions {
   SyncCallback sync = {};                 ///< runs before the closing read; its absence is recorded
   std::vector<std::string> sources = {};  ///< ids; empty for all
-  bool tick_aligned = false;  ///< wait for counters to move at both ends; costs up to one tick each
-  bool edge_powers = true;    ///< read gauges at both ends to narrow the edge
+  /// Wait for counters to tick before the beginning and after the end (tick_watch.h): the edge is
+  /// then known to the gap between two polls. Costs up to two of the slowest counter's ticks at
+  /// either end, outside the window.
+  bool tick_aligned = false;
+  bool edge_powers = true;  ///< read gauges at both ends to narrow the edge
 };
 
 class Meter;
@@ -48,18 +52,21 @@ class Window {
   Measurement end();
   /// Closes it knowing that the work is over because its process has ended.
   Measurement end_after_exit();
-  /// The state so far; the window stays open. For live displays and budgets.
-  Measurement so_far() { return close(SyncVerdict::kNotRequested); }
+  /// The state so far; the window stays open, and an aligned one waits for nothing. For live
+  /// displays and budgets.
+  Measurement so_far() { return close(SyncVerdict::kNotRequested, false); }
 
  private:
   friend class Meter;
   struct Begun {
     Channel* channel;
     Snapshot at;
-    std::optional<Seconds> tick_gap;
+    std::optional<AlignedEdge> aligned;
   };
   explicit Window(Meter& meter) : meter_(&meter) {}
-  Measurement close(SyncVerdict verdict);
+  Measurement close(SyncVerdict verdict, bool may_wait = true);
+  /// Waits for the ticks of the window's counters.
+  std::vector<TickWatch> watch_ticks(TickSide side) const;
 
   Meter* meter_;
   std::string name_;

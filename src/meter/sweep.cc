@@ -48,6 +48,16 @@ namespace {
 
 constexpr std::size_t kTimelineBytes = 8U << 20U;
 
+/// Whether two values of a knob of words, several joined by '+', are the same in any order.
+bool same_words(std::string_view one, std::string_view other) {
+  std::vector<std::string_view> words[2] = {split(one, '+'), split(other, '+')};
+  for (auto& list : words) {
+    for (std::string_view& word : list) word = trim(word);
+    std::sort(list.begin(), list.end());
+  }
+  return words[0] == words[1];
+}
+
 class SweepLoop {
  public:
   SweepLoop(const Inventory& machine, const Clock& clock, KnobJournal& journal,
@@ -112,7 +122,7 @@ class SweepLoop {
       }
       for (Knob* knob : knobs) {
         for (const std::string& value : axis.values) {
-          if (const auto number = knob_number(knob->info(), value); !number) return fail(number);
+          PJ_CHECK(check_knob_value(knob->info(), value));
         }
       }
     }
@@ -186,7 +196,9 @@ class SweepLoop {
       PJ_TRY(const std::string in_force, journal_.turn(*knob, value));
       const auto asked = leading_number(value);
       const auto got = leading_number(in_force);
-      if (asked && got && std::abs(*asked - *got) > 1e-6 * std::abs(*asked)) {
+      const bool words = !knob->info().choices.empty();
+      if (words ? !same_words(value, in_force)
+                : asked && got && std::abs(*asked - *got) > 1e-6 * std::abs(*asked)) {
         trial.notes.push_back(
             fmt::format("{}: asked for {}, {} is in force", knob->info().id, value, in_force));
       }

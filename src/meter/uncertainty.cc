@@ -17,15 +17,41 @@ Watts fallback_power(const SourceInfo& info, const WindowFacts& facts) {
   return over.value() > 0 ? facts.difference / over : Watts(0);
 }
 
+/// What one end of a window does to a counter's difference.
+struct EndEffect {
+  Joules taken_off;
+  double variance = 0;  ///< J^2
+  Seconds over;         ///< time whose energy the difference may hold though it is not the window's
+  Seconds under;        ///< and that it may lack though it is
+};
+
+/// `stale` is +1 at the beginning, where an old value makes the difference too large, and -1 at the
+/// end.
+EndEffect end_effect(const SourceInfo& info, const std::optional<AlignedEdge>& aligned, Watts power,
+                     Seconds slip, double stale) {
+  const auto square = [](Joules joules) { return joules.value() * joules.value(); };
+  if (aligned) {
+    return {aligned->power * aligned->slip,
+            square(aligned->power * aligned->gap) / 12.0 + square(aligned->spread * aligned->slip),
+            aligned->gap + aligned->slip,
+            {}};
+  }
+  // The value is of some moment within the call, which is at most twice as long as the slip.
+  return {stale * power * info.tick / 2.0 + power * slip,
+          square(power * info.tick) / 12.0 + square(power * slip) / 3.0,
+          (stale > 0 ? info.tick : Seconds(0)) + 2.0 * slip, stale > 0 ? Seconds(0) : info.tick};
+}
+
 void estimate_counter(const SourceInfo& info, const WindowFacts& facts, EnergyEstimate& out) {
   const Watts mean = fallback_power(info, facts);
   const Watts pa = facts.power_begin.value_or(mean);
   const Watts pb = facts.power_end.value_or(mean);
-  const Seconds tick = facts.aligned_gap.value_or(info.tick);
-  const double square = pa.value() * pa.value() + pb.value() * pb.value();
   const bool gauged = facts.power_begin && facts.power_end;
+  const bool aligned = facts.aligned_begin && facts.aligned_end;
+  const EndEffect begin = end_effect(info, facts.aligned_begin, pa, facts.early, 1);
+  const EndEffect end = end_effect(info, facts.aligned_end, pb, facts.late, -1);
 
-  if (gauged && facts.duration < tick) {
+  if (gauged && !aligned && facts.duration < info.tick) {
     // All or nothing: the counter says less than the gauges do.
     const Watts middle = (pa + pb) / 2.0;
     const Watts spread = Watts(std::hypot(abs(pa - pb).value() / std::sqrt(12.0),
@@ -33,21 +59,15 @@ void estimate_counter(const SourceInfo& info, const WindowFacts& facts, EnergyEs
     out.joules = middle * facts.duration;
     out.budget.edge = spread * facts.duration;
   } else {
-    const Joules slip_a = pa * facts.early;
-    const Joules slip_b = pb * facts.late;
-    out.joules = facts.difference - (pa - pb) * tick / 2.0 - slip_a - slip_b;
+    out.joules = facts.difference - begin.taken_off - end.taken_off;
     // A difference cannot be negative; the correction must not make it so.
     out.joules = std::max(out.joules, Joules(0));
-    // The value is of some moment within the call, which is at most twice as long as the slip.
-    const double slip_square =
-        (slip_a.value() * slip_a.value() + slip_b.value() * slip_b.value()) / 3.0;
-    out.budget.edge = Joules(std::sqrt(tick.value() * tick.value() * square / 12.0 + slip_square));
+    out.budget.edge = Joules(std::sqrt(begin.variance + end.variance));
   }
   // Nothing bounds the power in the unseen part of a tick but the device itself: a gauge's value is
   // as old as the counter's, and the load may have jumped since.
-  const Seconds slip = facts.early + facts.late;
-  out.lower = std::max(Joules(0), facts.difference - info.max_power * (tick + 2.0 * slip));
-  out.upper = facts.difference + info.max_power * tick;
+  out.lower = std::max(Joules(0), facts.difference - info.max_power * (begin.over + end.over));
+  out.upper = facts.difference + info.max_power * (begin.under + end.under);
 }
 
 void estimate_gauge(const SourceInfo& info, const WindowFacts& facts, EnergyEstimate& out) {

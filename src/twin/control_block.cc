@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "twin/power_profile.h"
 
 namespace perjoule::twin {
 namespace {
@@ -113,7 +114,8 @@ std::int64_t unix_ns(const ControlBlock& block, std::int64_t simulated_ns) {
 }
 
 Controls controls_of(const DeviceBlock& device) {
-  return {.cap_w = enforced_limit_w(device),
+  const ProfileEffect profile = profile_effect(device.requested_profiles);
+  return {.cap_w = enforced_limit_w(device) * profile.cap_share,
           .ceiling_mhz = ceiling_mhz(device),
           .window_ms = device.cap_window_ms,
           .context = device.processes[0].pid != 0};
@@ -142,7 +144,8 @@ double enforced_limit_w(const DeviceBlock& device) {
 }
 
 double ceiling_mhz(const DeviceBlock& device) {
-  double ceiling = device.silicon.clock_max_mhz;
+  double ceiling =
+      device.silicon.clock_max_mhz * profile_effect(device.requested_profiles).ceiling_share;
   if (device.locked_max_mhz > 0) ceiling = std::min(ceiling, device.locked_max_mhz);
   if (device.application_mhz > 0) ceiling = std::min(ceiling, device.application_mhz);
   return std::max(ceiling, device.silicon.clock_min_mhz);

@@ -21,7 +21,7 @@ namespace perjoule::twin {
 
 constexpr char kEnvironmentVariable[] = "PERJOULE_TWIN";
 constexpr std::uint64_t kMagic = 0x4e4957544c554f4a;  // "JOULTWIN"
-constexpr std::uint32_t kVersion = 1;                 ///< of the layout: another one is refused
+constexpr std::uint32_t kVersion = 2;                 ///< of the layout: another one is refused
 constexpr int kMaxDevices = 16;
 constexpr int kMaxProcesses = 16;
 constexpr int kMaxCallFaults = 32;
@@ -99,7 +99,8 @@ struct DeviceBlock {
   double locked_max_mhz = 0;  ///< 0: no lock
   double memory_clock_mhz = 0;
   double application_default_mhz = 0;
-  double application_mhz = 0;  ///< 0: not set
+  double application_mhz = 0;            ///< 0: not set
+  std::uint32_t requested_profiles = 0;  ///< workload power profiles, a bit an id
   int persistence = 1;
   int mig_instances = 0;  ///< 0: MIG is off
   int cap_window_ms = 20;

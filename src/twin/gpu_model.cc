@@ -77,7 +77,8 @@ constexpr Support kBlackwellSupport = {.power_fields = true,
                                        .module_power = true,
                                        .memory_locked_clocks = true,
                                        .application_clocks = false,
-                                       .mig = true};
+                                       .mig = true,
+                                       .power_profiles = true};
 
 constexpr std::array<GpuModel, 7> kModels = {{
     {.key = "v100",

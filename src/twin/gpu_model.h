@@ -22,6 +22,7 @@ struct Support {
   bool memory_locked_clocks = false;
   bool application_clocks = true;
   bool mig = false;
+  bool power_profiles = false;  ///< workload power profiles
 };
 
 struct GpuModel {

@@ -187,10 +187,12 @@ Result<LaunchOutcome> launch(const LaunchOptions& options) {
   SpawnOptions spawn{.arguments = options.command};
   // Knobs of a simulated device are journalled beside it: its name may be that of another
   // simulated machine's device, or, played back, of a real one, whose limit must not be touched.
+  // And what is mended on a simulated machine must not be written into the real one's settings.
   spawn.variables = {{kEnvironmentVariable, block},
                      {"LD_LIBRARY_PATH", path.empty() ? libraries : libraries + ":" + path},
                      {"PERJOULE_NVML", libraries + "/" + kLibrary},
-                     {"PERJOULE_KNOBS", folder.path() + "/knobs"}};
+                     {"PERJOULE_KNOBS", folder.path() + "/knobs"},
+                     {"PERJOULE_ETC_ROOT", folder.path() + "/etc"}};
   const PassedSignals signals;  // blocked before any thread of ours can take them
   std::optional<PowercapTree> tree;
   std::jthread follower;

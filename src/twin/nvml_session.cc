@@ -56,6 +56,7 @@ void leave_client(ControlBlock& block) {
     if (device.persistence != 0) continue;
     catch_up(block, device, Until::kNow);
     device.limit_w = device.limit_default_w;
+    device.requested_profiles = 0;
     device.locked_min_mhz = device.locked_max_mhz = device.application_mhz = 0;
   }
 }

@@ -1,5 +1,5 @@
 // Calls that clients look for and these devices do not support: performance counters (GPM),
-// workload profiles and power smoothing. They answer so, rather than being absent.
+// power smoothing and the later call for profiles. They answer so, rather than being absent.
 #include "twin/nvml_session.h"
 
 namespace nvml = perjoule::nvml;
@@ -41,18 +41,6 @@ PJ_NVML nvmlGpmSetStreamingEnabled(Device device, unsigned) {
   return unsupported(__func__, device);
 }
 
-PJ_NVML nvmlDeviceWorkloadPowerProfileGetProfilesInfo(Device device, void*) {
-  return unsupported(__func__, device);
-}
-PJ_NVML nvmlDeviceWorkloadPowerProfileGetCurrentProfiles(Device device, void*) {
-  return unsupported(__func__, device);
-}
-PJ_NVML nvmlDeviceWorkloadPowerProfileSetRequestedProfiles(Device device, void*) {
-  return unsupported(__func__, device);
-}
-PJ_NVML nvmlDeviceWorkloadPowerProfileClearRequestedProfiles(Device device, void*) {
-  return unsupported(__func__, device);
-}
 PJ_NVML nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1(Device device, void*) {
   return unsupported(__func__, device);
 }

@@ -13,7 +13,7 @@ class MachineClock final : public Clock {
   Instant now() const noexcept override { return clock_.now(); }
   Instant since_boot() const noexcept override { return clock_.now(); }
   std::int64_t unix_ns() const noexcept override { return clock_.unix_ns(); }
-  void sleep_until(Instant when) override {
+  void sleep_until(Instant when) const override {
     if (when > clock_.now()) {
       EXPECT_TRUE(world_.advance(when - clock_.now()));
     }

@@ -47,11 +47,10 @@ class CommandTest(unittest.TestCase):
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def json(self, *words, **more):
-        """The document that it prints, behind whatever the measured command printed."""
+        """The document that it prints: all that stands on standard output."""
         result = self.call(*words, **more)
-        start = result.stdout.find("{")
-        self.assertGreaterEqual(start, 0, result.stdout + result.stderr)
-        return json.loads(result.stdout[start:])
+        self.assertTrue(result.stdout.startswith("{"), result.stdout + result.stderr)
+        return json.loads(result.stdout)
 
     def write(self, name, content):
         path = self.folder / name

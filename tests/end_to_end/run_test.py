@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 
 from command import COMMAND, CommandTest, main
 
@@ -121,9 +122,33 @@ class Run(CommandTest):
         self.assertEqual(self.call("run", "--nonsense", "--", "true").returncode, 2)
 
     def test_a_reached_budget_is_124_and_ends_the_child(self):
-        ended = self.call("twin", "run", "--gpu", "h100", "--", self.environment["PERJOULE_COMMAND"], "run", "--budget",
+        ended = self.call("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--budget",
                           "20J", "--", "sleep", "60")
         self.assertEqual(ended.returncode, 124, ended.stderr)
+
+    def test_the_budget_is_overdrawn_by_a_sampling_period_and_a_tick_at_most(self):
+        document = self.json("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--json", "--sources", "gpu",
+                             "--every", "50ms", "--budget", "60J", "--", "sleep", "60")
+        self.assertTrue(document["budget_reached"])
+        joules = document["total"]["joules"]
+        power = joules / document["duration_s"]
+        self.assertGreaterEqual(joules, 60 - 0.1 * power)
+        # Another 0.3 s for a machine that is busy with other things.
+        self.assertLess(joules, 60 + (0.05 + 0.1 + 0.3) * power)
+
+    def test_budget_and_duration_end_all_below_the_command(self):
+        tree = ("trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ >>$LIST; while :; do sleep 0.05; done' & "
+                "(setsid sh -c 'echo $$ >>$LIST; exec sleep 60' &); "
+                "echo $$ >>$LIST; while :; do sleep 0.05; done")
+        for words, status in ((("--budget", "40J"), 124), (("--for", "0.6s"), 128 + signal.SIGKILL)):
+            listed = self.folder / f"pids{status}"
+            ended = self.call("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--sources", "gpu", *words, "--",
+                              "sh", "-c", tree, variables={"LIST": str(listed)})
+            self.assertEqual(ended.returncode, status, ended.stderr)
+            pids = listed.read_text().split()
+            self.assertEqual(len(pids), 3)
+            for pid in pids:
+                self.assertFalse(os.path.exists(f"/proc/{pid}"), pid)
 
     def test_signals_are_forwarded(self):
         for name in ("SIGTERM", "SIGUSR1", "SIGHUP"):
@@ -155,9 +180,35 @@ class Run(CommandTest):
         self.assertEqual(document["tag"], "final")
         self.assertEqual(document["project"], "p")
 
+    def test_the_document_stands_alone_and_the_commands_output_beside_it(self):
+        script = ("sh", "-c", "echo from the command; echo its error >&2")
+        told = self.call("run", "--json", "--", *script)
+        self.assertEqual(json.loads(told.stdout)["schema"], "perjoule.run.v1")
+        self.assertIn("from the command\n", told.stderr)
+        self.assertIn("its error\n", told.stderr)
+        counted = self.call("run", "--json", "--unit", "line", "--unit-pattern", "from", "--", *script)
+        self.assertEqual(json.loads(counted.stdout)["unit"]["count"], 1)
+        self.assertIn("from the command\n", counted.stderr)
+        path = self.folder / "run.json"
+        written = self.call("run", "--json", "--output", str(path), "--", *script)
+        self.assertEqual(written.stdout, "from the command\n")
+        self.assertEqual(json.loads(path.read_text())["schema"], "perjoule.run.v1")
+
+    def test_a_full_standard_output_is_our_failure(self):
+        for words in ((), ("--json",)):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                ended = subprocess.run([COMMAND, "run", *words, "--", "sh", "-c", "exit 7"], env=self.environment,
+                                       stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(ended.returncode, 125, ended.stderr)
+            self.assertIn("standard output", ended.stderr)
+        with open("/dev/full", "w", encoding="ascii") as full:
+            ended = subprocess.run([COMMAND, "devices"], env=self.environment, stdout=full, stderr=subprocess.PIPE,
+                                   check=False)
+        self.assertEqual(ended.returncode, 3)
+
     def test_on_the_twin_everything_is_simulated(self):
-        document = self.json("twin", "run", "--gpu", "h100:2", "--", self.environment["PERJOULE_COMMAND"], "run",
-                             "--json", "--", self.environment["PERJOULE_COMMAND"], "twin", "work", "training", "--steps",
+        document = self.json("twin", "run", "--gpu", "h100:2", "--", COMMAND, "run",
+                             "--json", "--", COMMAND, "twin", "work", "training", "--steps",
                              "3")
         gpus = [source for source in document["sources"] if source["device"].startswith("gpu:")]
         self.assertEqual(len({source["device"] for source in gpus}), 2)
@@ -182,6 +233,17 @@ class Run(CommandTest):
         by_pattern = self.call("run", "--quiet", "--unit", "epoch", "--unit-pattern", r"epoch (\d+)", "--", "sh", "-c",
                                "for i in 1 2 3; do echo epoch $i; sleep 0.05; done")
         self.assertIn("epoch 3", by_pattern.stdout)
+
+    def test_aligned_edges_are_known_better_than_to_a_tick(self):
+        idle = ("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--json", "--sources", "gpu")
+        plain = self.json(*idle, "--", "sleep", "0.3")
+        aligned = self.json(*idle, "--align", "--", "sleep", "0.3")
+        for document, wanted in ((plain, None), (aligned, True)):
+            counter = next(s for s in document["sources"] if s["kind"] == "energy_counter")
+            self.assertEqual(counter.get("tick_aligned"), wanted)
+            self.assertLess(document["duration_s"], 0.3 + 0.15)  # the waiting is no part of the run
+            document["edge"] = counter["uncertainty"]["edge_j"]
+        self.assertLess(aligned["edge"], 0.3 * plain["edge"])
 
     def test_a_duration_ends_it(self):
         ended = self.call("run", "--for", "0.3s", "--", "sleep", "60")

@@ -78,6 +78,9 @@ class Sweep(CommandTest):
     def test_after_sigkill_the_next_start_restores_it(self):
         self.on_twin("killed")
 
+    def test_any_verb_that_looks_at_the_machine_restores_it_and_a_living_owner_is_left_alone(self):
+        self.on_twin("killed_then_others")
+
     def test_without_such_a_knob_it_says_so(self):
         refused = self.call("sweep", "--power-limit", "300:700:100", "--", "true",
                             variables={"PERJOULE_NVML": "/nonexistent.so", "PERJOULE_SYSFS_ROOT": str(self.folder)})
@@ -151,6 +154,23 @@ class Scenes:
         assert running.returncode == 143, (running.returncode, err)
         assert "interrupted before anything was measured" in err, err
         assert limit_mw() == 700_000, f"left at {limit_mw()}"
+
+    def killed_then_others(self):
+        for words in (["run", "--", "true"], ["devices"], ["devices", "--json"], ["top", "--count", "1", "--every", "0.1s"],
+                      ["doctor"]):
+            running = self.start_long()
+            told = subprocess.run([COMMAND, *words], text=True, capture_output=True, check=False)
+            assert limit_mw() == 300_000, f"{words}: a living sweep's limit was taken from it"
+            assert "put back" not in told.stdout + told.stderr, told
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait(timeout=30)
+            assert limit_mw() == 300_000
+            told = subprocess.run([COMMAND, *words], text=True, capture_output=True, check=False)
+            assert limit_mw() == 700_000, f"{words}: left at {limit_mw()}"
+            where = told.stdout if words == ["doctor"] else told.stderr
+            assert where.count("put back to 700 W") == 1, told
+            again = subprocess.run([COMMAND, *words], text=True, capture_output=True, check=False)
+            assert "put back" not in again.stdout + again.stderr, again
 
     def killed(self):
         running = self.start_long()
