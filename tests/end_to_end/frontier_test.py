@@ -171,6 +171,13 @@ class Frontier(CommandTest):
         self.assertIn("the only configuration", single.stdout)
         self.assertIn("1 of 1 point is on the frontier", single.stdout)
 
+    def test_a_point_shown_alone_is_named_by_what_sets_it_apart(self):
+        first, second = (self.kept("--tag", tag, "--", "sleep", seconds, twin=False)
+                         for tag, seconds in (("quick", "0.05"), ("slow", "0.3")))
+        told = self.call("frontier", first, second, "--deadline", "100s").stdout
+        self.assertIn("1 of 2 points is on the frontier", told)
+        self.assertRegex(told, "feasible\\): command sleep 0.05")
+
     def test_two_points_have_no_knee(self):
         two = self.write("two.csv", "limit,time_s,energy_j\n300,1.0,250\n400,0.8,300\n")
         told = self.call("frontier", two)
