@@ -74,6 +74,7 @@ ShownSettings choose_settings(const FrontierView& view, const std::vector<std::s
   constexpr std::size_t kEnough = 1000;  // of a million points, to see which settings differ
   const auto& points = view.frontier.points();
   std::vector<const Point*> compared;
+  compared.reserve(rows.size());
   for (const std::size_t i : rows) compared.push_back(&points[i]);
   if (rows.size() == 1) {
     for (std::size_t i = 0; i < std::min(points.size(), kEnough); ++i)

@@ -155,6 +155,7 @@ Result<PointsTable> join_points(std::vector<PointsInput> inputs, const PointsOpt
 Result<PointsTable> read_points(const std::vector<std::string>& paths,
                                 const PointsOptions& options) {
   std::vector<PointsInput> inputs;
+  inputs.reserve(paths.size());
   for (const std::string& path : paths) inputs.push_back({path, std::nullopt});
   return join_points(std::move(inputs), options);
 }

@@ -131,6 +131,14 @@ class Frontier(CommandTest):
             self.assertIn(text, refused.stderr)
         self.assertEqual(refused.stdout, "")
 
+    def test_runs_that_cover_unlike_devices_say_so(self):
+        all_of_it = self.on_twin(3)
+        gpu_only = self.on_twin(3, "--sources", "gpu")
+        notes = self.json("frontier", all_of_it, gpu_only, "--json")["notes"]
+        self.assertEqual(len([note for note in notes if "unlike sources" in note]), 1, notes)
+        self.assertEqual(self.json("frontier", all_of_it, all_of_it, "--json")["notes"], [
+            "2 rows are repeats of 1 configuration and are averaged"])
+
     def test_a_failed_run_and_a_table_beside_runs_are_noted(self):
         failed = self.kept("--", "sh", "-c", "exit 3", twin=False)
         table = self.write("table.csv", GOOD)
