@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -125,15 +126,16 @@ void print_million_rows() {
     std::fclose(file);
   }
   const double before = pb::cpu_seconds();
-  const PointsTable table = pb::must(read_points({path}, {}));
-  const Frontier frontier = pb::must(Frontier::make(table.groups[0].points));
+  PointsTable table = pb::must(read_points({path}, {}));
+  // Moved, as the verb does: a million points are not copied.
+  const Frontier frontier = pb::must(Frontier::make(std::move(table.groups[0].points)));
   const double took = pb::cpu_seconds() - before;
   std::remove(path.c_str());
   pb::print({.figure = "million_rows",
              .value = took,
              .unit = "s CPU",
-             .bar = "it reads them",
-             .pass = table.rows == kRows && !frontier.indices().empty(),
+             .bar = "< 2",
+             .pass = took < 2 && table.rows == kRows && !frontier.indices().empty(),
              .detail = fmt::format("10^6 rows, 3 settings, each row a configuration of its own; "
                                    "{:.0f} MiB peak, {} points on the frontier",
                                    peak_memory_mib(), frontier.indices().size())});

@@ -189,6 +189,8 @@ Result<std::vector<double>> parse_range(std::string_view text) {
 
 namespace {
 
+constexpr double kLeast = 1e-15;  ///< a FLOP takes picojoules and femtoseconds
+
 struct Scale {
   double factor;
   std::string_view prefix;
@@ -196,14 +198,16 @@ struct Scale {
 
 /// The SI prefix that leaves one to three digits before the point.
 Scale scale_for(double value, int digits, double smallest, double largest) {
-  constexpr std::array<Scale, 8> kScales{{{1e-9, "n"},
-                                          {1e-6, "u"},
-                                          {1e-3, "m"},
-                                          {1, ""},
-                                          {1e3, "k"},
-                                          {1e6, "M"},
-                                          {1e9, "G"},
-                                          {1e12, "T"}}};
+  constexpr std::array<Scale, 10> kScales{{{1e-15, "f"},
+                                           {1e-12, "p"},
+                                           {1e-9, "n"},
+                                           {1e-6, "u"},
+                                           {1e-3, "m"},
+                                           {1, ""},
+                                           {1e3, "k"},
+                                           {1e6, "M"},
+                                           {1e9, "G"},
+                                           {1e12, "T"}}};
   Scale best{1, ""};
   const double magnitude = std::abs(value);
   if (magnitude == 0) return best;
@@ -237,7 +241,7 @@ std::string with_prefix(double value, int digits, std::string_view unit, double 
 }  // namespace
 
 std::string to_text(Joules energy, int digits) {
-  return with_prefix(energy.value(), digits, "J", 1e-6, 1e12);
+  return with_prefix(energy.value(), digits, "J", kLeast, 1e12);
 }
 std::string to_text(Watts power, int digits) {
   return with_prefix(power.value(), digits, "W", 1e-3, 1e9);
@@ -250,7 +254,7 @@ std::string to_text(Seconds time, int digits) {
   const double magnitude = std::abs(time.value());
   if (magnitude >= 3 * 3600) return significant(time.value() / 3600, digits) + " h";
   if (magnitude >= 600) return significant(time.value() / 60, digits) + " min";
-  return with_prefix(time.value(), digits, "s", 1e-9, 1);
+  return with_prefix(time.value(), digits, "s", kLeast, 1);
 }
 
 std::string percent(double fraction, int decimals) {
@@ -262,7 +266,7 @@ std::string exact(double value) { return fmt::format("{}", value); }
 std::string with_uncertainty(Joules energy, Joules expanded) {
   if (!(expanded.value() > 0) || !std::isfinite(expanded.value())) return to_text(energy);
   const double larger = std::max(std::abs(energy.value()), expanded.value());
-  const Scale scale = scale_for(larger, 4, 1e-6, 1e12);
+  const Scale scale = scale_for(larger, 4, kLeast, 1e12);
   // Two digits of the uncertainty say all it has to say; the value is printed to the same place.
   const double u = expanded.value() / scale.factor;
   const int decimals = std::max(0, 1 - static_cast<int>(std::floor(std::log10(u))));

@@ -48,6 +48,9 @@ TEST(Text, QuantitiesReadWell) {
   EXPECT_EQ(to_text(700.0_W, 3), "700 W");
   EXPECT_EQ(to_text(999.96_J), "1.000 kJ");
   EXPECT_EQ(to_text(0.0_J), "0 J");
+  EXPECT_EQ(to_text(9.6e-13_J, 3), "960 fJ");
+  EXPECT_EQ(to_text(1.607e-15_s), "1.607 fs");
+  EXPECT_EQ(with_uncertainty(9.6e-13_J, 1.1e-13_J), "960 +- 110 fJ");
   EXPECT_EQ(to_text(0.0021_s, 2), "2.1 ms");
   EXPECT_EQ(to_text(1200.0_s, 3), "20.0 min");
   EXPECT_EQ(to_text(megahertz(1410)), "1410 MHz");

@@ -66,7 +66,21 @@ class Inputs {
   void add_run(RunPoint run) {
     const std::string name = "run " + std::string(run.point.config.find("run").value_or("?"));
     notes_.insert(notes_.end(), run.notes.begin(), run.notes.end());
+    note_scope(name, run.point.energy);
     inputs_.push_back({name, PointsFile{run.unit, {std::move(run.point)}}});
+  }
+
+  /// Energies of unlike sets of devices do not compare; that may be meant (two machines), and is
+  /// said.
+  void note_scope(const std::string& name, const Energy& energy) {
+    if (first_run_.empty()) {
+      first_run_ = name;
+      first_source_ = energy.source;
+    } else if (energy.source != first_source_ && !scope_noted_) {
+      scope_noted_ = true;
+      notes_.push_back(fmt::format("the energies cover unlike sources: {} in {}, {} in {}",
+                                   first_source_, first_run_, energy.source, name));
+    }
   }
 
   Result<Store*> open_store() {
@@ -79,6 +93,9 @@ class Inputs {
   std::vector<PointsInput> inputs_;
   std::vector<std::string> notes_;
   std::unique_ptr<Store> store_;
+  std::string first_run_;
+  std::string first_source_;
+  bool scope_noted_ = false;
 };
 
 }  // namespace

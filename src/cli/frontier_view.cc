@@ -69,6 +69,22 @@ ShownSettings choose_settings(const std::vector<const Point*>& rows) {
   return shown;
 }
 
+/// Those for the rows of a view. A point that is shown alone is told apart from those that are not.
+ShownSettings choose_settings(const FrontierView& view, const std::vector<std::size_t>& rows) {
+  constexpr std::size_t kEnough = 1000;  // of a million points, to see which settings differ
+  const auto& points = view.frontier.points();
+  std::vector<const Point*> compared;
+  compared.reserve(rows.size());
+  for (const std::size_t i : rows) compared.push_back(&points[i]);
+  if (rows.size() == 1) {
+    for (std::size_t i = 0; i < std::min(points.size(), kEnough); ++i)
+      compared.push_back(&points[i]);
+  }
+  ShownSettings shown = choose_settings(compared);
+  shown.by_row = shown.columns.empty() && view.frontier.candidates() > 1;
+  return shown;
+}
+
 /// Where the i-th point came from: "3", "b.csv:3" among several files.
 std::string row_of(const FrontierView& view, std::size_t i) {
   const Point& point = view.frontier.points()[i];
@@ -253,11 +269,7 @@ Json point_json(const Point& point, const FrontierView& view) {
 
 std::string frontier_text(const FrontierView& view) {
   const std::vector<std::size_t> rows = rows_to_show(view);
-  std::vector<const Point*> shown_points;
-  for (const std::size_t i : rows) shown_points.push_back(&view.frontier.points()[i]);
-  shown_points.push_back(&view.frontier.points()[view.choice.baseline]);
-  ShownSettings shown = choose_settings(shown_points);
-  shown.by_row = shown.columns.empty() && view.frontier.candidates() > 1;
+  const ShownSettings shown = choose_settings(view, rows);
   std::string out;
   if (!view.key.empty()) out += "== " + view.key.text() + "\n";
   const std::size_t on = view.frontier.indices().size();

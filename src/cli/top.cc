@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 
 #include "base/energy_json.h"
@@ -21,7 +22,7 @@ namespace perjoule::cli {
 namespace {
 
 std::string bar(double share, int width) {
-  const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * width + 0.5);
+  const long full = std::lround(std::clamp(share, 0.0, 1.0) * width);
   return std::string(static_cast<std::size_t>(full), '|') +
          std::string(static_cast<std::size_t>(width - full), '.');
 }

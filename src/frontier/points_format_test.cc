@@ -113,5 +113,31 @@ TEST(PointsFormat, AnotherVersionIsNamed) {
   EXPECT_FALSE(is_points_file("time_s,energy_j\n1,2\n"));
   EXPECT_FALSE(is_points_file("[]"));
 }
+
+TEST(PointsFormat, AMixedStatusIsReadBackAsItIs) {
+  Point point;
+  point.time = Seconds(1);
+  point.energy.joules = Joules(2);
+  ASSERT_TRUE(point.energy.set_status("simulated + estimated"));
+  const PointsFile file{"step", {point}};
+  for (const std::string& text : {points_csv(file), points_json(file).dump()}) {
+    const auto read = parse_points_file(text, "t");
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->points[0].energy.status_text(), "simulated + estimated");
+  }
+  EXPECT_FALSE(parse_points_file(
+      "# perjoule.points.v1\ntime_s,energy_j,status\n1,2,guessed + measured\n", "t"));
+}
+
+TEST(PointsFormat, WhatASweepPrintsHoldsAFile) {
+  Json document = Json::object();
+  document["schema"] = "perjoule.sweep.v1";
+  document["points"] = points_json({"step", {Point{}}});
+  const auto read = parse_points_file(document.dump(2), "sweep.json");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->unit, "step");
+  EXPECT_EQ(read->points.size(), 1U);
+}
+
 }  // namespace
 }  // namespace perjoule

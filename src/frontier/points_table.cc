@@ -71,8 +71,8 @@ class Joiner {
       table_.unit = file.unit;
     } else if (file.unit != table_.unit) {
       return Error::invalid_argument(
-          fmt::format("figures of unlike work: {} are {}, {} are {}", says_unit_,
-                      per_unit(table_.unit), name, per_unit(file.unit)),
+          fmt::format("figures of unlike work: {} in {}, {} in {}", per_unit(table_.unit),
+                      says_unit_, per_unit(file.unit), name),
           "give points that count the same unit of work");
     }
     const Selection selection(options_);
@@ -155,6 +155,7 @@ Result<PointsTable> join_points(std::vector<PointsInput> inputs, const PointsOpt
 Result<PointsTable> read_points(const std::vector<std::string>& paths,
                                 const PointsOptions& options) {
   std::vector<PointsInput> inputs;
+  inputs.reserve(paths.size());
   for (const std::string& path : paths) inputs.push_back({path, std::nullopt});
   return join_points(std::move(inputs), options);
 }

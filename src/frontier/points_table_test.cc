@@ -247,7 +247,7 @@ TEST(PointsTable, UnlikeWorkIsNotJoined) {
   const auto tokens = join_points({measured("a", "step"), measured("b", "token")}, {});
   ASSERT_FALSE(tokens);
   EXPECT_EQ(tokens.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(tokens.error().message, "figures of unlike work: a are per step, b are per token");
+  EXPECT_EQ(tokens.error().message, "figures of unlike work: per step in a, per token in b");
   EXPECT_FALSE(join_points({measured("a", ""), measured("b", "token")}, {}));
   EXPECT_TRUE(join_points({measured("a", ""), measured("b", "")}, {}));
 }

@@ -131,6 +131,14 @@ class Frontier(CommandTest):
             self.assertIn(text, refused.stderr)
         self.assertEqual(refused.stdout, "")
 
+    def test_runs_that_cover_unlike_devices_say_so(self):
+        all_of_it = self.on_twin(3)
+        gpu_only = self.on_twin(3, "--sources", "gpu")
+        notes = self.json("frontier", all_of_it, gpu_only, "--json")["notes"]
+        self.assertEqual(len([note for note in notes if "unlike sources" in note]), 1, notes)
+        self.assertEqual(self.json("frontier", all_of_it, all_of_it, "--json")["notes"], [
+            "2 rows are repeats of 1 configuration and are averaged"])
+
     def test_a_failed_run_and_a_table_beside_runs_are_noted(self):
         failed = self.kept("--", "sh", "-c", "exit 3", twin=False)
         table = self.write("table.csv", GOOD)
@@ -170,6 +178,13 @@ class Frontier(CommandTest):
         single = self.call("frontier", self.write("single.csv", "time_s,energy_j\n1.0,250\n"))
         self.assertIn("the only configuration", single.stdout)
         self.assertIn("1 of 1 point is on the frontier", single.stdout)
+
+    def test_a_point_shown_alone_is_named_by_what_sets_it_apart(self):
+        first, second = (self.kept("--tag", tag, "--", "sleep", seconds, twin=False)
+                         for tag, seconds in (("quick", "0.05"), ("slow", "0.3")))
+        told = self.call("frontier", first, second, "--deadline", "100s").stdout
+        self.assertIn("1 of 2 points is on the frontier", told)
+        self.assertRegex(told, "feasible\\): command sleep 0.05")
 
     def test_two_points_have_no_knee(self):
         two = self.write("two.csv", "limit,time_s,energy_j\n300,1.0,250\n400,0.8,300\n")
