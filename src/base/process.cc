@@ -40,7 +40,8 @@ std::vector<std::string> merged_environment(const SpawnOptions& options) {
     for (const auto& [variable, value] : options.variables) replaced |= variable == name;
     if (!replaced) merged.emplace_back(text);
   }
-  for (const auto& [variable, value] : options.variables) merged.push_back(variable + "=" + value);
+  for (const auto& [variable, value] : options.variables)
+    merged.push_back(fmt::format("{}={}", variable, value));
   return merged;
 }
 

@@ -107,6 +107,18 @@ TEST_F(DiagnosisTest, ADeadEntryOfTheJournalIsFound) {
   EXPECT_THAT(left.text, HasSubstr("150 W"));
 }
 
+TEST_F(DiagnosisTest, AKnobHeldOnAnotherHostIsANoteAndNoHindrance) {
+  zone();
+  tree_.write("journal/cpu:0@power-limit-0.json",
+              R"({"schema":"perjoule.knob.v1","knob":"cpu:0/power-limit-0","original":"150 W",)"
+              R"("pid":999999,"start_ticks":1,"boot_id":"other","host":"another-host"})");
+  const auto all = findings();
+  const Finding held = on(all, "cpu:0/power-limit-0");
+  EXPECT_EQ(held.weight, Weight::kNote);
+  EXPECT_THAT(held.text, HasSubstr("another container or host, found at 150 W"));
+  EXPECT_FALSE(is_hindered(all));
+}
+
 TEST(RaplPermission, TheRuleNamesTheGroupAndWhatItCosts) {
   const TempTree tree;
   const auto done = open_rapl_to_group(tree / "etc", "power");

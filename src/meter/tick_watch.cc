@@ -33,15 +33,13 @@ Seconds poll_pause(const std::vector<TickWatch>& watches) {
 void poll(TickWatch& watch, Progress& progress, TickSide side) {
   if (watch.failed || (watch.done() && side == TickSide::kAfter)) return;
   const Snapshot now = watch.channel->read(false);
-  if (now.code != ErrorCode::kOk) {
-    watch.failed = true;
-  } else if (now.last_change != progress.last.last_change) {
+  watch.failed = now.code != ErrorCode::kOk || (now.read_at >= progress.give_up && !watch.done());
+  if (now.code == ErrorCode::kOk && now.last_change != progress.last.last_change) {
+    watch.failed = false;
     TickWatch::Tick tick{now, now.read_at - progress.last.read_at};
     tick.state.power = watch.channel->read(true).power;
     if (watch.newer) watch.older = watch.newer;
     (watch.older ? watch.newer : watch.older) = tick;
-  } else if (now.read_at >= progress.give_up && !watch.done()) {
-    watch.failed = true;
   }
   progress.last = now;
 }
