@@ -52,6 +52,10 @@ class Parser {
         (ours ? words : command).emplace_back(argv[i]);
       }
     }
+    if (!words.empty() && words.front().substr(0, 1) != "-" && !known(words.front())) {
+      complain(fmt::format("no verb '{}' (perjoule --help lists them)", words.front()));
+      return kUsage;
+    }
     std::reverse(words.begin(), words.end());  // the library takes them last first
     try {
       app_.parse(words);
@@ -92,6 +96,12 @@ class Parser {
       added->allow_extra_args(positional.repeatable);
     }
     app->footer(footer(verb));
+  }
+
+  bool known(std::string_view first_word) const {
+    return std::any_of(verbs_.begin(), verbs_.end(), [&](const Verb& verb) {
+      return split(verb.name, ' ').front() == first_word;
+    });
   }
 
   static void add(Entry& entry, const Option& option) {

@@ -107,15 +107,6 @@ class GroupPlay {
   std::size_t started_ = 0;
 };
 
-void add(GroupTotals& sum, const GroupTotals& more) {
-  sum.jobs += more.jobs;
-  sum.runs += more.runs;
-  sum.energy += more.energy;
-  sum.time += more.time;
-  sum.default_energy += more.default_energy;
-  sum.default_time += more.default_time;
-}
-
 Result<GroupTotals> play(const JobGroup& group, const WorkloadTrace& trace,
                          const PolicyChoice& choice, std::uint64_t seed) {
   PJ_TRY(const JobCost cost, JobCost::make(choice.eta, trace.max_power));
@@ -127,6 +118,16 @@ Result<GroupTotals> play(const JobGroup& group, const WorkloadTrace& trace,
 }
 
 }  // namespace
+
+GroupTotals& GroupTotals::operator+=(const GroupTotals& other) {
+  jobs += other.jobs;
+  runs += other.runs;
+  energy += other.energy;
+  time += other.time;
+  default_energy += other.default_energy;
+  default_time += other.default_time;
+  return *this;
+}
 
 Result<std::vector<JobGroup>> parse_job_groups(std::string_view text, const std::string& path) {
   PJ_TRY(const CsvTable table, parse_csv(text, path));
@@ -197,7 +198,7 @@ Result<std::map<std::string, GroupTotals>> simulate_groups(
   std::map<std::string, GroupTotals> totals;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (!results[i]) return fail(results[i]);
-    add(totals[groups[i].dataset], *results[i]);
+    totals[groups[i].dataset] += *results[i];
   }
   return totals;
 }

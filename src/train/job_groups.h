@@ -39,6 +39,8 @@ struct GroupTotals {
   Seconds time;
   Joules default_energy;
   Seconds default_time;
+
+  GroupTotals& operator+=(const GroupTotals& other);
 };
 
 /// Simulates every group with a policy of its own; a training that is submitted while others of its
