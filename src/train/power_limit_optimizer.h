@@ -1,0 +1,91 @@
+// Finds the power limit of a training while it goes on: measures steps under each limit, then
+// chooses by any rule of the frontier, and measures again when the workload changes.
+//
+//   PJ_TRY(PowerLimitOptimizer optimizer, PowerLimitOptimizer::make(plan));
+//   // whenever steps have been counted:
+//   if (const auto limit = optimizer.observe({elapsed, energy, steps})) set(*limit);
+//   optimizer.epoch_ended();     // what follows (validation) is no training step
+//
+// It turns nothing and reads nothing itself: energy, time and steps are told as running totals, and
+// the limit to set is answered, so that the same code serves a library call a step, a verb that
+// reads a log, and a test. Whoever sets the limit puts it back at the end (KnobJournal).
+//
+// Limits are tried from the highest down. Once two limits in a row were slower and took more energy
+// a step than the one before, the lower ones are left out: energy over the limit has one valley, so
+// that no rule would choose them. (Rules that look at the limit itself or at power try them all.)
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/config.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "frontier/rule.h"
+
+namespace perjoule {
+
+struct PowerLimitPlan {
+  std::vector<Watts> limits;  ///< to try, highest first; at least one
+  Rule rule = EtaCost{};
+  double wait_steps = 1;      ///< before the first limit is set
+  double warm_up_steps = 10;  ///< under each limit before it is measured; may be 0
+  double profile_steps = 40;  ///< to measure under each limit
+  Seconds least_time{1};      ///< and as long at least: a counter's tick must be small against it
+  /// Relative change of time or energy of a step, twice in a row, after which all is measured
+  /// again; 0: never.
+  double drift = 0.10;
+};
+
+/// Running totals since some start.
+struct StepTotals {
+  Seconds time;
+  Joules energy;
+  double steps = 0;
+};
+
+class PowerLimitOptimizer {
+ public:
+  /// invalid_argument for no limits, limits that do not descend or are not above 0, steps below 0
+  /// or none to profile, or a drift below 0.
+  static Result<PowerLimitOptimizer> make(PowerLimitPlan plan);
+
+  enum class Phase { kWaiting, kWarmUp, kProfiling, kSettled };
+
+  /// Tells the totals now; answers the limit to set, when it is to change. Totals must not go back.
+  std::optional<Watts> observe(const StepTotals& now);
+  /// Throws the running measurement away: what follows is no training. It is begun again with the
+  /// next step.
+  void epoch_ended();
+
+  Phase phase() const { return phase_; }
+  /// The limit asked for last.
+  std::optional<Watts> limit() const { return asked_; }
+  /// Steps measured so far: settings "power limit", time and energy a step.
+  const std::vector<Point>& points() const { return points_; }
+  /// What was chosen among points(); only when settled.
+  const std::optional<Choice>& choice() const { return choice_; }
+  /// How often the workload changed so that all was measured again.
+  int repeats() const { return repeats_; }
+
+ private:
+  explicit PowerLimitOptimizer(PowerLimitPlan plan) : plan_(std::move(plan)) {}
+  std::optional<Watts> ask(Watts limit);
+  std::optional<Watts> begin_profile();
+  std::optional<Watts> end_profile(const StepTotals& now);
+  std::optional<Watts> settle();
+  std::optional<Watts> watch(const StepTotals& now);
+  bool rest_is_dominated() const;
+
+  PowerLimitPlan plan_;
+  Phase phase_ = Phase::kWaiting;
+  std::optional<StepTotals> mark_;  ///< where the running phase began
+  std::size_t next_ = 0;            ///< limit being measured
+  std::optional<Watts> asked_;
+  std::vector<Point> points_;
+  std::optional<Choice> choice_;
+  int strange_ = 0;  ///< windows in a row that differ from the chosen point
+  int repeats_ = 0;
+};
+
+}  // namespace perjoule

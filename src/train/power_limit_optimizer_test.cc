@@ -1,0 +1,237 @@
+#include "train/power_limit_optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/test_data.h"
+#include "base/text.h"
+
+namespace perjoule {
+namespace {
+
+/// A training whose step takes what a table says under the limit that is set.
+class Machine {
+ public:
+  using Step = std::pair<Seconds, Joules>;
+  explicit Machine(std::function<Step(Watts)> step, Watts limit)
+      : step_(std::move(step)), limit_(limit) {}
+
+  /// Runs steps until the optimiser has settled, at most so many; answers how many it took.
+  int run(PowerLimitOptimizer& optimizer, int most) {
+    for (int i = 0; i < most; ++i) {
+      if (const auto limit = optimizer.observe(totals_)) set(*limit);
+      if (optimizer.phase() == PowerLimitOptimizer::Phase::kSettled) return i;
+      step();
+    }
+    return most;
+  }
+  void step() {
+    const Step taken = step_(limit_);
+    totals_.time += taken.first;
+    totals_.energy += taken.second;
+    totals_.steps += 1;
+  }
+  void set(Watts limit) {
+    limit_ = limit;
+    asked_.push_back(limit);
+  }
+  void set_step(std::function<Step(Watts)> step) { step_ = std::move(step); }
+  StepTotals totals() const { return totals_; }
+  Watts limit() const { return limit_; }
+  const std::vector<Watts>& asked() const { return asked_; }
+
+ private:
+  std::function<Step(Watts)> step_;
+  Watts limit_;
+  StepTotals totals_;
+  std::vector<Watts> asked_;
+};
+
+/// Slower below 250 W; the least energy at 150 W, the least cost for eta 0.5 at 200 W.
+Machine::Step curve(Watts limit) {
+  const double w = std::min(limit.value(), 250.0);
+  const double seconds = 0.1 * (0.6 + 0.4 * 250 / w);
+  return {Seconds(seconds), Joules(seconds * w)};
+}
+
+PowerLimitPlan plan_of(std::vector<double> limits) {
+  PowerLimitPlan plan;
+  for (const double limit : limits) plan.limits.emplace_back(limit);
+  return plan;
+}
+
+TEST(PowerLimitOptimizer, TriesFromTheHighestDownAndSettles) {
+  auto optimizer = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150}));
+  ASSERT_TRUE(optimizer);
+  Machine machine(curve, Watts(280));
+  const int steps = machine.run(*optimizer, 10000);
+  EXPECT_EQ(steps, 1 + 4 * (10 + 40));
+  EXPECT_EQ(std::vector<Watts>(machine.asked().begin(), machine.asked().begin() + 4),
+            (std::vector<Watts>{Watts(300), Watts(250), Watts(200), Watts(150)}));
+  ASSERT_TRUE(optimizer->choice());
+  EXPECT_EQ(machine.limit(), optimizer->limit());
+  EXPECT_NEAR(optimizer->points()[1].time.value(), 0.1, 1e-9);
+  EXPECT_NEAR(optimizer->points()[1].energy.joules.value(), 25, 1e-9);
+}
+
+TEST(PowerLimitOptimizer, NoWarmUpIsAllowedAndLongTicksAreWaitedFor) {
+  PowerLimitPlan plan = plan_of({300, 200});
+  plan.warm_up_steps = 0;
+  plan.wait_steps = 0;
+  plan.profile_steps = 1;
+  plan.least_time = Seconds(2);
+  auto optimizer = PowerLimitOptimizer::make(plan);
+  ASSERT_TRUE(optimizer);
+  Machine machine(curve, Watts(300));
+  const int steps = machine.run(*optimizer, 1000);
+  EXPECT_GE(steps, 38);
+  EXPECT_LE(steps, 42);
+}
+
+TEST(PowerLimitOptimizer, WhatFollowsAnEpochIsNotMeasured) {
+  auto optimizer = PowerLimitOptimizer::make(plan_of({300, 200}));
+  Machine machine(curve, Watts(300));
+  for (int i = 0; i < 30; ++i) {
+    if (const auto limit = optimizer->observe(machine.totals())) machine.set(*limit);
+    machine.step();
+  }
+  EXPECT_EQ(optimizer->phase(), PowerLimitOptimizer::Phase::kProfiling);
+  optimizer->epoch_ended();
+  machine.set_step([](Watts) { return Machine::Step{Seconds(9), Joules(9)}; });  // validation
+  machine.step();
+  machine.set_step(curve);
+  machine.run(*optimizer, 1000);
+  for (const Point& point : optimizer->points()) EXPECT_LT(point.time.value(), 0.13);
+}
+
+TEST(PowerLimitOptimizer, MeasuresAgainWhenTheWorkloadChanges) {
+  auto optimizer = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150, 100}));
+  Machine machine(curve, Watts(300));
+  machine.run(*optimizer, 10000);
+  const auto advance = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      machine.step();
+      if (const auto limit = optimizer->observe(machine.totals())) machine.set(*limit);
+    }
+  };
+  advance(500);
+  EXPECT_EQ(optimizer->repeats(), 0);
+  // Memory-bound now: the limit costs no time at all.
+  machine.set_step([](Watts limit) {
+    return Machine::Step{Seconds(0.2), Joules(0.2 * std::min(limit.value(), 120.0))};
+  });
+  advance(2000);
+  EXPECT_EQ(optimizer->repeats(), 1);
+  EXPECT_EQ(optimizer->phase(), PowerLimitOptimizer::Phase::kSettled);
+  EXPECT_EQ(machine.limit(), Watts(100));
+}
+
+TEST(PowerLimitOptimizer, LimitsThatAreOnlyWorseAreLeftOut) {
+  auto optimizer = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150, 100, 50, 25}));
+  // Below 200 W a step takes ever more energy.
+  Machine machine(
+      [](Watts limit) {
+        const double w = limit.value();
+        const double seconds = w >= 200 ? 0.1 : 0.1 * std::pow(200 / w, 1.5);
+        return Machine::Step{Seconds(seconds), Joules(seconds * std::min(w, 220.0))};
+      },
+      Watts(300));
+  machine.run(*optimizer, 10000);
+  EXPECT_EQ(optimizer->points().size(), 5U);
+  EXPECT_EQ(machine.limit(), Watts(200));
+}
+
+TEST(PowerLimitOptimizer, MistakesAreRefused) {
+  EXPECT_FALSE(PowerLimitOptimizer::make(plan_of({})));
+  EXPECT_FALSE(PowerLimitOptimizer::make(plan_of({200, 300})));
+  EXPECT_FALSE(PowerLimitOptimizer::make(plan_of({200, 0})));
+  PowerLimitPlan plan = plan_of({200});
+  plan.profile_steps = 0;
+  EXPECT_FALSE(PowerLimitOptimizer::make(plan));
+  plan = plan_of({200});
+  plan.rule = EtaCost{1.5};
+  EXPECT_FALSE(PowerLimitOptimizer::make(plan));
+}
+
+/// One of Zeus's recorded profiles: time and energy of the measured steps under each limit.
+struct Recorded {
+  std::vector<Watts> limits;
+  std::vector<Machine::Step> steps;
+  int gpus = 0;
+};
+
+Recorded read_profile(const std::string& path) {
+  Recorded recorded;
+  const auto table = read_csv(path);
+  EXPECT_TRUE(table) << table.error().text();
+  for (std::size_t row = 0; row < table->rows(); ++row) {
+    const std::string name(table->cell(row, *table->column("window_name")));
+    recorded.limits.emplace_back(*parse_number(name.substr(name.rfind('_') + 1)));
+    Joules energy;
+    recorded.gpus = 0;
+    for (std::size_t i = 0; i < table->columns().size(); ++i) {
+      if (table->columns()[i].rfind("gpu", 0) != 0) continue;
+      energy += Joules(*table->number(row, i));
+      ++recorded.gpus;
+    }
+    recorded.steps.emplace_back(Seconds(*table->number(row, *table->column("elapsed_time"))),
+                                energy);
+  }
+  return recorded;
+}
+
+/// What the optimiser settles at when the machine answers as recorded.
+double settled_at(const Recorded& recorded, const Rule& rule) {
+  PowerLimitPlan plan;
+  plan.limits = recorded.limits;
+  plan.rule = rule;
+  plan.wait_steps = plan.warm_up_steps = 0;
+  plan.profile_steps = 1;
+  plan.least_time = Seconds(0);
+  auto optimizer = PowerLimitOptimizer::make(plan);
+  if (!optimizer) return 0;
+  Machine machine(
+      [&recorded](Watts limit) {
+        for (std::size_t i = 0; i < recorded.limits.size(); ++i) {
+          if (recorded.limits[i] == limit) return recorded.steps[i];
+        }
+        return recorded.steps.front();
+      },
+      Watts(0));
+  machine.run(*optimizer, 1000);
+  return machine.limit().value();
+}
+
+// The README of the recordings tabulates what Zeus's optimiser picks from each.
+TEST(PowerLimitOptimizer, SettlesWhereZeusDoesOnEveryRecordedProfile) {
+  PJ_TEST_DATA(readme, "zeus_profiles/README.md");
+  const std::string folder = readme.substr(0, readme.rfind('/'));
+  const auto text = read_file(readme);
+  ASSERT_TRUE(text);
+  int files = 0;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto cells = split(line, '|');
+    if (cells.size() < 11 || cells[1].find("+gpu") == std::string_view::npos) continue;
+    ++files;
+    const std::string file(trim(cells[1]));
+    const Recorded recorded = read_profile(folder + "/" + file + ".csv");
+    const Watts max_power = recorded.limits.front() * recorded.gpus;
+    const std::vector<Rule> rules = {
+        EtaCost{1, max_power},           EtaCost{0, max_power},
+        EtaCost{0.25, max_power},        EtaCost{0.5, max_power},
+        EtaCost{0.75, max_power},        MaxSlowdown{1.0, "power limit"},
+        MaxSlowdown{1.1, "power limit"}, MaxSlowdown{1.2, "power limit"},
+        MaxSlowdown{1.5, "power limit"}};
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      EXPECT_EQ(settled_at(recorded, rules[i]), *parse_number(trim(cells[i + 2])))
+          << file << ": " << text_of(rules[i]);
+    }
+  }
+  EXPECT_EQ(files, 12);
+}
+
+}  // namespace
+}  // namespace perjoule
