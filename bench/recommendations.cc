@@ -48,8 +48,8 @@ bool same_point(const Point& point, const Json& expected, double to_seconds) {
   if (point.time.value() != *expected.number("latency") * to_seconds) return false;
   if (point.energy.joules.value() != *expected.number("energy")) return false;
   for (const auto& [name, value] : *expected.as_object()) {
-    const std::string* setting = point.config.find(name);
-    if (setting == nullptr || name == "avg_output_len") continue;
+    const auto setting = point.config.find(name);
+    if (!setting || name == "avg_output_len") continue;
     const std::string* text = value.as_string();
     if (*setting != (text != nullptr ? *text : value.dump())) return false;
   }

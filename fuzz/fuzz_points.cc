@@ -20,9 +20,9 @@ void ask_everything(const std::vector<Point>& points) {
     if (!choice || choice->chosen >= points.size()) std::abort();
     if ((choice->feasible == 0) != choice->miss.has_value()) std::abort();
   }
-  for (const Setting& setting : points.front().config.settings()) {
+  for (const Setting setting : points.front().config.settings()) {
     (void)interpolate(*frontier, setting.name, 1);
-    (void)frontier->choose(MaxSlowdown{1.1, setting.name});
+    (void)frontier->choose(MaxSlowdown{1.1, std::string(setting.name)});
   }
 }
 

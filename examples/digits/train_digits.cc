@@ -4,11 +4,16 @@
 //   perjoule twin run --gpu h100 -- perjoule sweep --power-limit 200:700:100 --unit step --
 //   train_digits
 //
+//   perjoule run --unit flop -- train_digits                    # FLOP per joule
+//
 // It really learns (it prints the accuracy on images it has not seen). It reports a unit of work a
-// step through PERJOULE_UNIT_FD. On the twin it also posts each step's FLOP and bytes, times
+// step through PERJOULE_UNIT_FD: an empty line is one step; where PERJOULE_UNIT says "flop" the
+// line holds the step's FLOP instead, those posted to the twin when it runs there. On the twin it
+// also posts each step's FLOP and bytes, times
 // --scale (a network that many times as large), to the simulated GPU; a step then ends when both
 // its own arithmetic and the simulated phase have ended.
 #include <dlfcn.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -129,10 +134,26 @@ class SimulatedGpu {
   int (*run_)(unsigned, double, double, double) = nullptr;
 };
 
-/// Tells perjoule that a step is done.
-void report_step(int fd) {
-  if (fd >= 0) (void)!::write(fd, "\n", 1);
-}
+/// Tells perjoule of each step, in the unit of work that it asks for.
+class StepReport {
+ public:
+  explicit StepReport(double flop_per_step) {
+    const char* fd = std::getenv("PERJOULE_UNIT_FD");
+    if (fd != nullptr) fd_ = std::atoi(fd);
+    const char* unit = std::getenv("PERJOULE_UNIT");
+    if (unit == nullptr || ::strncasecmp(unit, "flop", 4) != 0) return;
+    char number[32];
+    std::snprintf(number, sizeof(number), "%.17g\n", flop_per_step);
+    line_ = number;
+  }
+  void step() const {
+    if (fd_ >= 0) (void)!::write(fd_, line_.data(), line_.size());
+  }
+
+ private:
+  int fd_ = -1;
+  std::string line_ = "\n";
+};
 
 double accuracy(digits::Network& network, const Images& images) {
   const std::vector<int> found = network.classify(images.pixels, images.labels.size());
@@ -164,8 +185,8 @@ int main(int argc, char** argv) {
   digits::Network network({kPixels, options.width, options.width, 10}, 1);
   const SimulatedGpu gpu(options.device);
   const digits::StepWork work = network.step_work(options.batch, options.scale, options.rows);
-  const char* unit_fd = std::getenv("PERJOULE_UNIT_FD");
-  const int report = unit_fd != nullptr ? std::atoi(unit_fd) : -1;
+  // Without a simulated GPU the work done is the small network's own.
+  const StepReport report(gpu.present() ? work.flop : network.step_work(options.batch).flop);
 
   std::mt19937_64 random(7);
   std::vector<std::size_t> order(train.labels.size());
@@ -186,7 +207,7 @@ int main(int argc, char** argv) {
       }
       loss += network.train_step(pixels, labels, options.rate);
       if (simulated.valid()) simulated.wait();
-      report_step(report);
+      report.step();
     }
     if (epoch == options.epochs || epoch % 5 == 0) {
       std::printf("epoch %d of %d: loss %.4f, accuracy on unseen images %.1f %%\n", epoch,

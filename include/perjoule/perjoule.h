@@ -97,7 +97,7 @@ typedef struct pj_energy {
   double expanded_j; /* two sigma */
   double lower_j;    /* hard bounds, infinite where there are none */
   double upper_j;
-  int32_t state; /* PJ_MEASURED ... */
+  int32_t state; /* PJ_MEASURED ...; of a total, that of the least certain source in it */
   char grade;    /* 'A' to 'D' */
   char boundary; /* '0' to '4': B0 device ... B4 life cycle */
 } pj_energy;

@@ -2,6 +2,10 @@
 // shares.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,33 +16,69 @@
 
 namespace perjoule {
 
-/// One named setting: {"power limit", "300 W"}, {"batch", "128"}.
+/// One named setting: {"power limit", "300 W"}, {"batch", "128"}. A view: valid as long as the
+/// Config it came from, or the texts it was made of.
 struct Setting {
-  std::string name;
-  std::string value;
+  std::string_view name;
+  std::string_view value;
   bool operator==(const Setting&) const = default;
 };
 
 /// Settings in the order they were given; names are unique.
+///
+/// Packed, because a table of a million rows is a million of these: the names are shared by all
+/// that have the same ones, and the values stand in one text, each behind its length.
 class Config {
  public:
+  /// Names of settings, each once, that many configs share.
+  using Names = std::shared_ptr<const std::vector<std::string>>;
+
+  /// Goes through the settings of a config, each made on the way.
+  class Iterator {
+   public:
+    using value_type = Setting;
+    using difference_type = std::ptrdiff_t;
+    Setting operator*() const;
+    Iterator& operator++();
+    bool operator==(const Iterator& other) const { return index_ == other.index_; }
+
+   private:
+    friend class Config;
+    Iterator(const Config& config, std::size_t index) : config_(&config), index_(index) {}
+    const Config* config_;
+    std::size_t index_;
+    std::size_t at_ = 0;  ///< where the value's length stands
+  };
+  struct Settings {
+    const Config* config;
+    Iterator begin() const { return Iterator(*config, 0); }
+    Iterator end() const { return Iterator(*config, config->size()); }
+  };
+
   Config() = default;
-  explicit Config(std::vector<Setting> settings);
+  /// Of a name given twice the last value counts, in the first one's place.
+  explicit Config(const std::vector<Setting>& settings);
+  /// The values of the names, in their order and as many.
+  Config(Names names, const std::vector<std::string_view>& values);
 
   /// Adds a setting, or changes the one of that name.
   void set(std::string_view name, std::string_view value);
-  /// The value, or null when there is no such setting.
-  const std::string* find(std::string_view name) const;
+  /// The value; none when there is no such setting.
+  std::optional<std::string_view> find(std::string_view name) const;
   /// The leading number of the value ("300 W" gives 300), when it has one.
   std::optional<double> number(std::string_view name) const;
-  const std::vector<Setting>& settings() const { return settings_; }
-  bool empty() const { return settings_.empty(); }
+  Settings settings() const { return {this}; }
+  std::size_t size() const { return names_ ? names_->size() : 0; }
+  bool empty() const { return size() == 0; }
   /// "power limit 300 W, batch 128".
   std::string text() const;
-  bool operator==(const Config&) const = default;
+  /// Of the values alone: the names are the same in every row of a table.
+  std::size_t hash() const { return std::hash<std::string>{}(values_); }
+  bool operator==(const Config& other) const;
 
  private:
-  std::vector<Setting> settings_;
+  Names names_;
+  std::string values_;
 };
 
 /// One operating point: what a unit of work took under one config.
@@ -50,6 +90,7 @@ struct Point {
                     ///< work is batched
   std::size_t origin =
       0;  ///< line or row of the file it came from, 1-based; 0 when it was measured here
+  std::uint32_t file = 0;  ///< which of the files read together that is, from 0
 };
 
 /// What came nearest to a constraint that no point meets.
@@ -72,6 +113,7 @@ struct Choice {
   std::size_t feasible = 0;
   double energy_saved = 0;        ///< 1 - E_chosen / E_baseline
   double slowdown = 1;            ///< t_chosen / t_baseline
+  std::string note = {};          ///< why another rule was taken than was asked for; else empty
   std::optional<Miss> miss = {};  ///< set exactly when feasible is 0
 };
 

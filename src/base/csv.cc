@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <unordered_set>
 
 #include "base/file.h"
@@ -12,8 +14,8 @@ namespace perjoule {
 
 std::string_view CsvTable::cell(std::size_t row, std::size_t column) const {
   const std::size_t index = row * columns_.size() + column;
-  const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
-  return std::string_view(text_).substr(begin, ends_[index] - begin);
+  const std::size_t begin = column == 0 ? 0 : ends_[index - 1];
+  return std::string_view(text_).substr(begins_[row] + begin, ends_[index] - begin);
 }
 
 std::optional<std::size_t> CsvTable::column(std::string_view name) const {
@@ -49,13 +51,16 @@ Result<double> CsvTable::number(std::size_t row, std::size_t column) const {
   return Error::invalid_argument(fmt::format("{}: not a finite number: '{}'", where, text));
 }
 
-/// One pass over the text; fields are appended to the table as they end.
+/// One pass over the text. A field is moved to the end of those before it, in the text's own
+/// memory: what is written is never more than what has been read.
 class CsvParser {
  public:
-  CsvParser(std::string_view text, std::string_view name) : text_(text) {
+  CsvParser(std::string text, std::string_view name) {
     table_.name_ = name;
+    table_.text_ = std::move(text);
+    text_ = table_.text_;
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (text_.substr(0, 3) == kByteOrderMark) text_.remove_prefix(3);
+    if (text_.substr(0, 3) == kByteOrderMark) at_ = 3;
   }
 
   Result<CsvTable> parse() {
@@ -68,9 +73,11 @@ class CsvParser {
     separator_ = detect_separator();
     table_.decimal_comma_ = separator_ != ',';
     PJ_CHECK(header());
-    table_.text_.reserve(text_.size() - at_);
+    reserve();
     while (skip_blank_lines()) {
       table_.lines_.push_back(line_);
+      table_.begins_.push_back(out_);
+      row_begin_ = out_;
       PJ_TRY(const std::size_t fields, record());
       if (fields != table_.columns_.size()) {
         return Error::invalid_argument(fmt::format("{}: line {}: {} fields where the header has {}",
@@ -78,10 +85,21 @@ class CsvParser {
                                                    table_.columns_.size()));
       }
     }
+    table_.text_.resize(out_);
     return std::move(table_);
   }
 
  private:
+  /// Room for all rows, so that no vector doubles. A cell takes at least a byte of the text.
+  void reserve() {
+    const auto rows = static_cast<std::size_t>(
+        std::count(text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())),
+                   text_.end(), '\n'));
+    table_.lines_.reserve(rows + 1);
+    table_.begins_.reserve(rows + 1);
+    table_.ends_.reserve(std::min((rows + 1) * table_.columns_.size(), text_.size() + 1));
+  }
+
   /// The separator that occurs most in the header outside quotes; comma when none does.
   char detect_separator() {
     skip_blank_lines();
@@ -108,8 +126,7 @@ class CsvParser {
     std::size_t begin = 0;
     std::unordered_set<std::string> seen;
     for (std::size_t i = 0; i < fields; ++i) {
-      std::string column(
-          trim(std::string_view(table_.text_).substr(begin, table_.ends_[i] - begin)));
+      std::string column(trim(text_.substr(begin, table_.ends_[i] - begin)));
       begin = table_.ends_[i];
       if (!seen.insert(column).second) {
         return Error::invalid_argument(fmt::format("{}: line {}: column '{}' appears twice",
@@ -117,7 +134,7 @@ class CsvParser {
       }
       table_.columns_.push_back(std::move(column));
     }
-    table_.text_.clear();
+    out_ = 0;
     table_.ends_.clear();
     return {};
   }
@@ -142,15 +159,15 @@ class CsvParser {
         PJ_CHECK(quoted_field());
       } else {
         const std::size_t end = std::min(find_field_end(), text_.size());
-        table_.text_.append(text_.substr(at_, end - at_));
-        at_ = end;
+        std::size_t size = end - at_;
         // The CR of a CRLF is no part of the last field; one inside quotes is.
-        if ((at_ >= text_.size() || text_[at_] == '\n') && !table_.text_.empty() &&
-            table_.text_.back() == '\r' && table_.text_.size() > field_begin()) {
-          table_.text_.pop_back();
-        }
+        const bool last = end >= text_.size() || text_[end] == '\n';
+        if (last && size > 0 && text_[end - 1] == '\r') --size;
+        std::memmove(table_.text_.data() + out_, table_.text_.data() + at_, size);
+        out_ += size;
+        at_ = end;
       }
-      table_.ends_.push_back(table_.text_.size());
+      PJ_CHECK(end_field());
       ++fields;
       if (at_ >= text_.size()) return fields;
       if (text_[at_++] == '\n') {
@@ -160,7 +177,15 @@ class CsvParser {
     }
   }
 
-  std::size_t field_begin() const { return table_.ends_.empty() ? 0 : table_.ends_.back(); }
+  Outcome end_field() {
+    const std::size_t end = out_ - row_begin_;
+    if (end > std::numeric_limits<std::uint32_t>::max()) {
+      return Error::out_of_range(
+          fmt::format("{}: line {}: a row of more than 4 GiB", table_.name_, line_));
+    }
+    table_.ends_.push_back(static_cast<std::uint32_t>(end));
+    return {};
+  }
 
   std::size_t find_field_end() const {
     std::size_t i = at_;
@@ -179,14 +204,14 @@ class CsvParser {
       const char c = text_[at_++];
       if (c == '"') {
         if (at_ < text_.size() && text_[at_] == '"') {
-          table_.text_ += '"';
+          table_.text_[out_++] = '"';
           ++at_;
           continue;
         }
         break;
       }
       if (c == '\n') ++line_;
-      table_.text_ += c;
+      table_.text_[out_++] = c;
     }
     if (at_ < text_.size() && text_[at_] == '\r' &&
         (at_ + 1 == text_.size() || text_[at_ + 1] == '\n'))
@@ -198,20 +223,26 @@ class CsvParser {
     return {};
   }
 
-  std::string_view text_;
+  CsvTable table_;
+  std::string_view text_;  ///< what is read: ahead of out_ the text as it came
   std::size_t at_ = 0;
+  std::size_t out_ = 0;        ///< where the next cell's bytes go
+  std::size_t row_begin_ = 0;  ///< where this row's cells begin
   std::size_t line_ = 1;
   char separator_ = ',';
-  CsvTable table_;
 };
 
+Result<CsvTable> take_csv(std::string text, std::string_view name) {
+  return CsvParser(std::move(text), name).parse();
+}
+
 Result<CsvTable> parse_csv(std::string_view text, std::string_view name) {
-  return CsvParser(text, name).parse();
+  return take_csv(std::string(text), name);
 }
 
 Result<CsvTable> read_csv(const std::string& path) {
-  PJ_TRY(const std::string text, read_file(path));
-  return parse_csv(text, path);
+  PJ_TRY(std::string text, read_file(path));
+  return take_csv(std::move(text), path);
 }
 
 std::string csv_field(std::string_view text) {

@@ -2,6 +2,7 @@
 // comma where the separator is a semicolon, comment lines. Errors name the line.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,8 +12,8 @@
 
 namespace perjoule {
 
-/// A table held as text: one allocation for all cells, so that 10^6 rows read in well under a
-/// second.
+/// A table held as text: the file's own bytes with what stands between the cells taken out, so that
+/// 10^6 rows cost little more than their file.
 class CsvTable {
  public:
   const std::vector<std::string>& columns() const { return columns_; }
@@ -32,16 +33,19 @@ class CsvTable {
   friend class CsvParser;
   std::string name_;
   std::vector<std::string> columns_;
-  std::string text_;
-  std::vector<std::size_t> ends_;  ///< end offset of each cell in text_, row-major
+  std::string text_;                 ///< the cells' bytes, one behind the other
+  std::vector<std::size_t> begins_;  ///< where each row begins in text_
+  std::vector<std::uint32_t> ends_;  ///< end of each cell, from its row's beginning, row-major
   std::vector<std::size_t> lines_;
   bool decimal_comma_ = false;
 };
 
 /// Parses a whole CSV text whose first row names the columns. `name` is for messages. O(bytes).
-/// Refuses: no header, duplicate column names, rows with more or fewer fields than the header, an
-/// unterminated quote, a NUL byte.
+/// Refuses: no header, duplicate column names, rows with more or fewer fields than the header or of
+/// more than 4 GiB, an unterminated quote, a NUL byte.
 Result<CsvTable> parse_csv(std::string_view text, std::string_view name);
+/// The same, the table made in place of the text: for large ones.
+Result<CsvTable> take_csv(std::string text, std::string_view name);
 Result<CsvTable> read_csv(const std::string& path);
 
 /// A field quoted where it must be.

@@ -79,5 +79,22 @@ TEST(Csv, MillionRows) {
   EXPECT_EQ(table->rows(), 1'000'000U);
   EXPECT_EQ(*table->number(999'999, 0), 1.25);
 }
+
+TEST(Csv, CellsAreTheSameHoweverTheyAreWrittenInTheFile) {
+  // Quotes and carriage returns go, so that later cells move up in the text's own memory.
+  const auto table = take_csv(
+      "\xEF\xBB\xBF"
+      "a,b,c\r\n\"x\"\"y\",\"\",3\r\n# note\r\n\"1\n2\",\"p,q\",\r\n\r\n4,5,6",
+      "t");
+  ASSERT_TRUE(table) << table.error().text();
+  ASSERT_EQ(table->rows(), 3U);
+  const char* expected[3][3] = {{"x\"y", "", "3"}, {"1\n2", "p,q", ""}, {"4", "5", "6"}};
+  for (std::size_t row = 0; row < 3; ++row) {
+    for (std::size_t column = 0; column < 3; ++column)
+      EXPECT_EQ(table->cell(row, column), expected[row][column]) << row << column;
+  }
+  EXPECT_EQ(table->line(2), 7U);
+}
+
 }  // namespace
 }  // namespace perjoule

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace perjoule {
 
@@ -22,6 +23,10 @@ std::string_view name_of(Grade grade) {
 }
 
 namespace {
+
+constexpr Status kAllStatuses[] = {Status::kMeasured,      Status::kSimulated, Status::kEstimated,
+                                   Status::kReconstructed, Status::kMissing,   Status::kZero};
+constexpr std::string_view kJoin = " + ";
 
 /// Rank of trust, best first; zero is exact and yields to whatever it is added to.
 int distrust(Status status) {
@@ -61,10 +66,25 @@ std::vector<SystematicPart> merge(const std::vector<SystematicPart>& a,
 std::string join_sources(const std::string& a, const std::string& b) {
   if (a.empty() || a == b) return b;
   if (b.empty()) return a;
-  return a + " + " + b;
+  // A thousand repeats are of the sources that one of them has. Ids are whole words between joins.
+  const std::string all = std::string(kJoin) + a + std::string(kJoin);
+  if (all.find(std::string(kJoin) + b + std::string(kJoin)) != std::string::npos) return a;
+  return a + std::string(kJoin) + b;
 }
 
 Joules quadrature(Joules a, Joules b) { return Joules(std::hypot(a.value(), b.value())); }
+
+void take_statuses(const Energy& a, const Energy& b, Energy& sum) {
+  const bool first = distrust(a.status) >= distrust(b.status);
+  sum.status = first ? a.status : b.status;
+  // What is missing is told of no more, and nothing added changes no state.
+  if (sum.status == Status::kMissing) return;
+  sum.mixed_with = a.mixed_with;
+  sum.mixed_with.add(b.mixed_with);
+  sum.mixed_with.add(first ? b.status : a.status);
+  sum.mixed_with.remove(sum.status);
+  sum.mixed_with.remove(Status::kZero);
+}
 
 Energy combine(const Energy& a, const Energy& b, double sign) {
   Energy sum;
@@ -75,7 +95,7 @@ Energy combine(const Energy& a, const Energy& b, double sign) {
   sum.upper = a.upper + (sign > 0 ? b.upper : -b.lower);
   sum.source = join_sources(a.source, b.source);
   sum.boundary = std::max(a.boundary, b.boundary);
-  sum.status = distrust(a.status) >= distrust(b.status) ? a.status : b.status;
+  take_statuses(a, b, sum);
   return sum;
 }
 
@@ -88,6 +108,39 @@ Joules Energy::standard_uncertainty() const {
 }
 
 Joules Energy::expanded_uncertainty() const { return 2.0 * standard_uncertainty(); }
+
+std::string Energy::status_text() const {
+  if (mixed_with.empty() || status == Status::kMissing) return std::string(name_of(status));
+  std::string text;
+  for (const Status one : kAllStatuses) {
+    if (one != status && !mixed_with.contains(one)) continue;
+    if (!text.empty()) text += kJoin;
+    text += name_of(one);
+  }
+  return text;
+}
+
+bool Energy::set_status(std::string_view text) {
+  Energy sum;
+  sum.status = Status::kZero;
+  for (;;) {
+    const std::size_t join = text.find(kJoin);
+    const std::string_view name = text.substr(0, join);
+    Energy part;
+    const auto* known = std::find_if(std::begin(kAllStatuses), std::end(kAllStatuses),
+                                     [&](Status one) { return name_of(one) == name; });
+    if (known == std::end(kAllStatuses)) return false;
+    part.status = *known;
+    Energy both;
+    take_statuses(sum, part, both);
+    sum = both;
+    if (join == std::string_view::npos) break;
+    text.remove_prefix(join + kJoin.size());
+  }
+  status = sum.status;
+  mixed_with = sum.mixed_with;
+  return true;
+}
 
 Grade Energy::grade() const {
   if (status != Status::kMeasured || joules.value() == 0) return Grade::kD;

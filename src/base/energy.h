@@ -7,6 +7,7 @@
 // linearly; in a comparison of two runs on the same sensor it largely cancels.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 namespace perjoule {
 
 /// What lies inside the measured border (codes as in the accounting reports).
-enum class Boundary {
+enum class Boundary : std::uint8_t {
   kDevice,     ///< B0: one accelerator board, CPU package or memory
   kNode,       ///< B1: B0 + CPU + DRAM + NIC + fans + power-supply loss
   kCluster,    ///< B2: all nodes + switches + storage
@@ -26,13 +27,33 @@ enum class Boundary {
 };
 
 /// Where a number comes from; measured, modelled, missing and zero are different states.
-enum class Status {
+enum class Status : std::uint8_t {
   kMeasured,       ///< read from hardware
   kSimulated,      ///< read from the twin
   kEstimated,      ///< a model's answer, such as energy from CPU time
   kReconstructed,  ///< put together from recorded or published figures
   kMissing,        ///< should be there and is not; the value means nothing
   kZero,           ///< known to be nothing, e.g. a source that does not exist in this configuration
+};
+
+/// Any number of statuses.
+class StatusSet {
+ public:
+  constexpr void add(Status status) {
+    bits_ = static_cast<std::uint8_t>(bits_ | 1U << static_cast<unsigned>(status));
+  }
+  constexpr void add(StatusSet other) { bits_ = static_cast<std::uint8_t>(bits_ | other.bits_); }
+  constexpr void remove(Status status) {
+    bits_ = static_cast<std::uint8_t>(bits_ & ~(1U << static_cast<unsigned>(status)));
+  }
+  constexpr bool contains(Status status) const {
+    return (bits_ >> static_cast<unsigned>(status) & 1U) != 0;
+  }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool operator==(const StatusSet&) const = default;
+
+ private:
+  std::uint8_t bits_ = 0;  ///< bit n for the n-th Status
 };
 
 /// A < 2 %, B < 5 %, C < 15 % expanded relative uncertainty; D worse, or not measured.
@@ -58,7 +79,15 @@ struct Energy {
   Joules upper{std::numeric_limits<double>::infinity()};
   std::string source;  ///< ids joined by " + "
   Boundary boundary = Boundary::kDevice;
-  Status status = Status::kMissing;
+  Status status = Status::kMissing;  ///< of a sum: the least certain of its parts'
+  StatusSet mixed_with;              ///< of a sum: the other statuses that are in it
+
+  /// What a reader is told: "measured", or of a sum of unlike parts all of theirs, "simulated +
+  /// estimated". A missing part makes the whole "missing".
+  std::string status_text() const;
+  /// Takes status and mixed_with from what status_text() wrote; false, and nothing taken, when the
+  /// text is none.
+  bool set_status(std::string_view text);
 
   /// One sigma of everything together.
   Joules standard_uncertainty() const;
@@ -70,7 +99,8 @@ struct Energy {
 };
 
 /// Sum of two energies: same-sensor parts linearly, independent parts in quadrature. The status is
-/// the less certain of the two, and a missing part makes the sum missing.
+/// the less certain of the two with the other one kept beside it, so that nothing unlike is added
+/// up unseen; a missing part makes the sum missing.
 Energy operator+(const Energy& a, const Energy& b);
 
 /// a - b with its uncertainty: what both share (one sensor's gain) cancels. Not for energies of

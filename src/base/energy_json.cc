@@ -7,15 +7,6 @@
 
 namespace perjoule {
 
-std::optional<Status> status_named(std::string_view name) {
-  constexpr Status kAll[] = {Status::kMeasured,      Status::kSimulated, Status::kEstimated,
-                             Status::kReconstructed, Status::kMissing,   Status::kZero};
-  for (const Status status : kAll) {
-    if (name_of(status) == name) return status;
-  }
-  return std::nullopt;
-}
-
 std::optional<Boundary> boundary_named(std::string_view name) {
   constexpr Boundary kAll[] = {Boundary::kDevice, Boundary::kNode, Boundary::kCluster,
                                Boundary::kFacility, Boundary::kLifecycle};
@@ -31,7 +22,7 @@ Json to_json(const Energy& energy) {
   const bool missing = energy.status == Status::kMissing;
   json["joules"] = missing ? Json() : Json(energy.joules.value());
   json["expanded_j"] = missing ? Json() : Json(energy.expanded_uncertainty().value());
-  json["status"] = name_of(energy.status);
+  json["status"] = energy.status_text();
   json["grade"] = name_of(energy.grade());
   json["boundary"] = name_of(energy.boundary);
   json["source"] = energy.source;
@@ -89,12 +80,10 @@ Result<Energy> energy_from_json(const Json& json) {
   if (!json.is_object()) return Error::invalid_argument("energy: not a JSON object");
   Energy energy;
   const std::string status = json.string("status").value_or("");
-  if (const auto known = status_named(status)) {
-    energy.status = *known;
-  } else {
+  if (!energy.set_status(status)) {
     return Error::invalid_argument(fmt::format("energy: unknown status: '{}'", status),
-                                   "one of measured, simulated, estimated, reconstructed, missing, "
-                                   "zero is wanted");
+                                   "measured, simulated, estimated, reconstructed, missing or "
+                                   "zero is wanted, or several joined by ' + '");
   }
   const std::string boundary = json.string("boundary").value_or("B0");
   if (const auto known = boundary_named(boundary)) {

@@ -3,6 +3,7 @@
 //   {"joules": 12.5, "expanded_j": 0.4, "status": "measured", "grade": "B", "boundary": "B0",
 //    "source": "gpu:GPU-1"}
 //
+// The status of a sum of unlike parts names them all: "simulated + estimated".
 // `expanded_j` (two sigma) and `grade` are for readers. What they cannot tell (which part is
 // random, which sensor's error it shares with other figures, hard bounds) follows in `random_j`,
 // `systematic`, `lower_j` and `upper_j` where there is any, so that reading back loses nothing.
@@ -23,8 +24,7 @@ Json to_json(const Energy& energy);
 /// invalid_argument naming the member.
 Result<Energy> energy_from_json(const Json& json);
 
-/// The state, border or nothing of that name: "measured", "B0".
-std::optional<Status> status_named(std::string_view name);
+/// The border of that name: "B0".
 std::optional<Boundary> boundary_named(std::string_view name);
 
 }  // namespace perjoule

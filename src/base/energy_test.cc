@@ -49,6 +49,50 @@ TEST(Energy, ZeroIsExactAndChangesNothing) {
   EXPECT_EQ((figure(5, 1, {}) + zero).status, Status::kMeasured);
 }
 
+TEST(Energy, ASumOfUnlikePartsNamesThemAll) {
+  Energy simulated = figure(5, 1, {});
+  simulated.status = Status::kSimulated;
+  Energy estimated = figure(3, 1, {});
+  estimated.status = Status::kEstimated;
+  Energy zero;
+  zero.status = Status::kZero;
+  EXPECT_EQ((simulated + simulated).status_text(), "simulated");
+  EXPECT_EQ((simulated + zero).status_text(), "simulated");
+  const Energy sum = estimated + simulated;
+  EXPECT_EQ(sum.status, Status::kSimulated);  // the less certain, for who wants one word
+  EXPECT_EQ(sum.status_text(), "simulated + estimated");
+  EXPECT_EQ((sum / 3 - estimated).status_text(), "simulated + estimated");
+  EXPECT_EQ((figure(1, 0, {}) + sum).status_text(), "measured + simulated + estimated");
+  EXPECT_EQ((sum + Energy::missing("gpu:1")).status_text(), "missing");
+}
+
+TEST(Energy, ASourceThatIsInASumAlreadyIsNotNamedAgain) {
+  const auto from = [](const std::string& source) {
+    Energy energy = figure(1, 0, {});
+    energy.source = source;
+    return energy;
+  };
+  const Energy sum = from("gpu:1") + from("gpu:10") + from("cpu:0");
+  EXPECT_EQ(sum.source, "gpu:1 + gpu:10 + cpu:0");
+  EXPECT_EQ((sum + from("gpu:10") + from("cpu:0")).source, sum.source);
+  EXPECT_EQ((sum + from("gpu:10 + cpu:0")).source, sum.source);
+  EXPECT_EQ((from("gpu:10") + from("gpu:1")).source, "gpu:10 + gpu:1");
+}
+
+TEST(Energy, StatusesAreReadAsTheyAreWritten) {
+  Energy energy;
+  EXPECT_TRUE(energy.set_status("simulated + estimated"));
+  EXPECT_EQ(energy.status, Status::kSimulated);
+  EXPECT_TRUE(energy.mixed_with.contains(Status::kEstimated));
+  EXPECT_EQ(energy.status_text(), "simulated + estimated");
+  for (const char* bad : {"", "guessed", "simulated +", "simulated + guessed", " measured"}) {
+    EXPECT_FALSE(energy.set_status(bad)) << bad;
+    EXPECT_EQ(energy.status_text(), "simulated + estimated");
+  }
+  EXPECT_TRUE(energy.set_status("measured"));
+  EXPECT_TRUE(energy.mixed_with.empty());
+}
+
 TEST(Energy, GradeFollowsRelativeUncertaintyAndIsNeverAboveDUnlessMeasured) {
   EXPECT_EQ(figure(100, 0.9, {}).grade(), Grade::kA);
   EXPECT_EQ(figure(100, 2.4, {}).grade(), Grade::kB);

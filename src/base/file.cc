@@ -38,6 +38,10 @@ void FileDescriptor::reset() {
 namespace {
 Result<std::string> read_all(int fd, const std::string& path) {
   std::string text;
+  struct stat found {};
+  // Its size is only a hint: that of a file in /proc says nothing, and it may grow.
+  if (::fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0)
+    text.reserve(static_cast<std::size_t>(found.st_size));
   char buffer[65536];
   for (;;) {
     const ssize_t count = ::read(fd, buffer, sizeof(buffer));
@@ -75,6 +79,21 @@ Result<std::string> read_file(const std::string& path) {
   return read_all(fd.get(), path);
 }
 
+Result<std::string> read_beginning(const std::string& path, std::size_t most) {
+  PJ_TRY(const FileDescriptor fd, open_for_reading(path));
+  std::string text(most, '\0');
+  std::size_t size = 0;
+  while (size < most) {
+    const ssize_t count = ::read(fd.get(), text.data() + size, most - size);
+    if (count == 0) break;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return Error::from_errno(errno, path);
+    size += static_cast<std::size_t>(count);
+  }
+  text.resize(size);
+  return text;
+}
+
 Result<std::string> read_attribute(const std::string& path) {
   PJ_TRY(const std::string text, read_file(path));
   return std::string(trim(text.substr(0, text.find('\n'))));
@@ -100,12 +119,47 @@ Outcome write_directly(const std::string& path, std::string_view text) {
 }
 }  // namespace
 
+namespace {
+std::string temporary_beside(const std::string& path) {
+  return fmt::format("{}.{}.tmp", path, ::getpid());
+}
+FileDescriptor open_temporary(const std::string& temporary) {
+  return FileDescriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+}
+/// errno in words that name the file and, where its folder is the reason, the folder.
+tl::unexpected<Error> cannot_write(int number, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (number == ENOENT) {
+    return Error::not_found(fmt::format("{}: there is no folder {}", path, folder),
+                            "make the folder, or name another file");
+  }
+  const bool folder_refuses = number == EACCES || number == EPERM || number == EROFS;
+  return Error::from_errno(
+      number, path,
+      folder_refuses ? fmt::format("make {} writable, or name another file", folder) : "");
+}
+}  // namespace
+
+Outcome check_writable(const std::string& named) {
+  if (is_folder(named)) return Error::from_errno(EISDIR, named, "name a file");
+  if (is_special(named)) {
+    if (::faccessat(AT_FDCWD, named.c_str(), W_OK, AT_EACCESS) == 0) return {};
+    return Error::from_errno(errno, named);
+  }
+  const std::string path = behind_links(named);
+  const std::string temporary = temporary_beside(path);
+  if (!open_temporary(temporary).valid()) return cannot_write(errno, path);
+  ::unlink(temporary.c_str());
+  return {};
+}
+
 Outcome write_file_atomically(const std::string& named, std::string_view text) {
   if (is_special(named)) return write_directly(named, text);
   const std::string path = behind_links(named);
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  FileDescriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!fd.valid()) return Error::from_errno(errno, path);
+  const std::string temporary = temporary_beside(path);
+  const FileDescriptor fd = open_temporary(temporary);
+  if (!fd.valid()) return cannot_write(errno, path);
   Outcome written = write_all(fd.get(), text, path);
   if (written && ::fsync(fd.get()) != 0 && errno != EINVAL)
     written = Error::from_errno(errno, path);
@@ -140,11 +194,23 @@ std::vector<std::string> list_folder(const std::string& path) {
 
 bool path_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
+bool is_folder(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+bool is_plain_file(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
 Outcome make_folders(const std::string& path) {
   for (std::size_t at = 1; at != std::string::npos;) {
     at = path.find('/', at + 1);
     const std::string part = path.substr(0, at);
-    if (::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) return Error::from_errno(errno, part);
+    if (::mkdir(part.c_str(), 0755) == 0) continue;
+    if (errno != EEXIST) return Error::from_errno(errno, part);
+    if (!is_folder(part)) return Error::from_errno(ENOTDIR, part);
   }
   return {};
 }

@@ -32,14 +32,21 @@ class FileDescriptor {
 /// The whole file; "-" reads standard input. Works for /proc and sysfs files, whose size says
 /// nothing.
 Result<std::string> read_file(const std::string& path);
+/// At most so many bytes of its beginning.
+Result<std::string> read_beginning(const std::string& path, std::size_t most);
 /// The file's first line without surrounding space: how sysfs attributes are read.
 Result<std::string> read_attribute(const std::string& path);
 /// Opens for reading with O_CLOEXEC.
 Result<FileDescriptor> open_for_reading(const std::string& path);
 
-/// Follows links; a device or pipe is written to as it is.
 /// Replaces the file as a whole: temporary file beside it, fsync, rename. Never leaves half a file.
+/// Follows links; a device or pipe is written to as it is.
 Outcome write_file_atomically(const std::string& path, std::string_view text);
+/// Whether write_file_atomically() will be able to write there, tried beforehand so that a long
+/// measurement is not lost to a wrong path: nothing is left behind and what the file holds stays. A
+/// disk that is full only later, and a pipe that nobody reads yet, show when it is written.
+/// Errors: not_found (no such folder), permission_denied, unavailable (a folder of that name).
+Outcome check_writable(const std::string& path);
 /// One write(2) into an existing file: how sysfs attributes are set. The kernel's refusal comes
 /// back as the error.
 Outcome write_attribute(const std::string& path, std::string_view text);
@@ -48,6 +55,10 @@ Outcome write_attribute(const std::string& path, std::string_view text);
 /// read.
 std::vector<std::string> list_folder(const std::string& path);
 bool path_exists(const std::string& path);
+bool is_folder(const std::string& path);
+/// A file with bytes of its own: no folder, device or pipe.
+bool is_plain_file(const std::string& path);
+/// Makes the folder and those above it. unavailable where one of them is a file.
 Outcome make_folders(const std::string& path);
 
 /// $XDG_STATE_HOME/perjoule or ~/.local/state/perjoule: where runs are kept. PERJOULE_STATE

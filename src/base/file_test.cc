@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -47,6 +48,32 @@ TEST_F(FileTest, ErrorsNameThePath) {
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(missing.error().message, folder_ + "/none: No such file or directory");
   EXPECT_FALSE(write_file_atomically(folder_ + "/no/such/folder", ""));
+}
+
+TEST_F(FileTest, WhetherAFileCanBeWrittenIsToldWithoutTouchingIt) {
+  const std::string path = folder_ + "/kept.txt";
+  ASSERT_TRUE(write_file_atomically(path, "old"));
+  EXPECT_TRUE(check_writable(path));
+  EXPECT_TRUE(check_writable(folder_ + "/new.txt"));
+  EXPECT_TRUE(check_writable("/dev/null"));
+  EXPECT_EQ(*read_attribute(path), "old");
+  EXPECT_EQ(list_folder(folder_), (std::vector<std::string>{"kept.txt"}));
+  EXPECT_EQ(check_writable(folder_ + "/no/such.txt").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(check_writable(folder_).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(check_writable(path + "/below.txt").error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(FileTest, APipeNobodyReadsYetIsNotOpened) {
+  const std::string path = folder_ + "/pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_TRUE(check_writable(path));  // and does not wait for a reader
+}
+
+TEST_F(FileTest, AFileIsNoFolder) {
+  const std::string path = folder_ + "/file";
+  ASSERT_TRUE(write_file_atomically(path, ""));
+  EXPECT_FALSE(make_folders(path));
+  EXPECT_FALSE(make_folders(path + "/below"));
 }
 
 TEST_F(FileTest, FullDiskIsDataLossAndKeepsTheOldFile) {

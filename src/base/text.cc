@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 
 namespace perjoule {
 
@@ -266,6 +268,44 @@ std::string with_uncertainty(Joules energy, Joules expanded) {
   const int decimals = std::max(0, 1 - static_cast<int>(std::floor(std::log10(u))));
   return fmt::format("{:.{}f} +- {:.{}f} {}J", energy.value() / scale.factor, decimals, u, decimals,
                      scale.prefix);
+}
+
+namespace {
+bool ends_with_any(std::string_view word, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return word.ends_with(ending); });
+}
+bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
+bool is_vowel(char c) { return std::string_view("aeiou").find(lower(c)) != std::string_view::npos; }
+}  // namespace
+
+std::string plural(double count, std::string_view noun) {
+  std::string word(noun);
+  // What ends in a capital is an abbreviation, what ends in no letter is no English word.
+  if (count == 1 || noun.empty() || !is_letter(noun.back()) || noun.back() < 'a') return word;
+  if (equals_ignoring_case(noun, "flop")) return word;
+  if (word.ends_with('s') && !word.ends_with("ss")) return word;
+  const bool hissing = ends_with_any(word, {"ss", "sh", "x", "z", "tch", "rch", "nch"});
+  if (hissing) return word + "es";
+  if (word.ends_with('y') && word.size() > 1 && !is_vowel(word[word.size() - 2]))
+    return word.substr(0, word.size() - 1) + "ies";
+  return word + "s";
+}
+
+std::string counted(double count, std::string_view noun) {
+  constexpr double kReadsAsDigits = 1e9;  // "1000000 rows", but "2e+09 FLOP"
+  const bool digits = std::abs(count) < kReadsAsDigits && count == std::floor(count);
+  return digits ? fmt::format("{:.0f} {}", count, plural(count, noun))
+                : fmt::format("{:.6g} {}", count, plural(count, noun));
+}
+
+std::string with_article(std::string_view noun) {
+  // "unit", "user", "use" are said with a consonant.
+  const bool as_you = starts_with_ignoring_case(noun, "uni") ||
+                      starts_with_ignoring_case(noun, "use") ||
+                      starts_with_ignoring_case(noun, "eu");
+  const bool vowel = !noun.empty() && is_vowel(noun.front()) && !as_you;
+  return (vowel || starts_with_ignoring_case(noun, "hour") ? "an " : "a ") + std::string(noun);
 }
 
 std::size_t display_width(std::string_view text) {

@@ -51,6 +51,15 @@ std::string exact(double value);
 /// "1234.5 J +- 20 J" with the digits the uncertainty warrants.
 std::string with_uncertainty(Joules energy, Joules expanded);
 
+/// A count and its noun: "1 step", "66 steps", "2e+09 FLOP", "3 of 12 points" is made of it too.
+/// Names of quantities that have no plural (FLOP, J, anything in capitals) stay as they are, and so
+/// does a noun that is one already.
+std::string counted(double count, std::string_view noun);
+/// The noun alone, in the number that goes with the count.
+std::string plural(double count, std::string_view noun);
+/// "a step", "an epoch", "a unit", "an image".
+std::string with_article(std::string_view noun);
+
 /// Columns in a terminal that a text takes: UTF-8 sequences count once.
 std::size_t display_width(std::string_view text);
 

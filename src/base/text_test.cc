@@ -59,6 +59,27 @@ TEST(Text, UncertaintyDecidesTheDigits) {
   EXPECT_EQ(with_uncertainty(0.0_J, 70.0_J), "0 +- 70 J");
 }
 
+TEST(Text, CountsAreWrittenAsPeopleSayThem) {
+  EXPECT_EQ(counted(1, "step"), "1 step");
+  EXPECT_EQ(counted(66, "step"), "66 steps");
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1e6, "row"), "1000000 rows");
+  EXPECT_EQ(counted(2e9, "FLOP"), "2e+09 FLOP");
+  EXPECT_EQ(counted(2, "flop"), "2 flop");
+  EXPECT_EQ(counted(2, "tokens"), "2 tokens");
+  EXPECT_EQ(counted(2, "batch"), "2 batches");
+  EXPECT_EQ(counted(2, "epoch"), "2 epochs");
+  EXPECT_EQ(counted(2, "query"), "2 queries");
+  EXPECT_EQ(counted(2, "day"), "2 days");
+  EXPECT_EQ(counted(2, "pass"), "2 passes");
+  EXPECT_EQ(counted(2.5, "step"), "2.5 steps");
+  EXPECT_EQ(with_article("epoch"), "an epoch");
+  EXPECT_EQ(with_article("step"), "a step");
+  EXPECT_EQ(with_article("unit"), "a unit");
+  EXPECT_EQ(with_article("FLOP"), "a FLOP");
+  EXPECT_EQ(with_article("update"), "an update");
+}
+
 TEST(Text, WidthCountsCharactersNotBytes) { EXPECT_EQ(display_width("µJ"), 2U); }
 }  // namespace
 }  // namespace perjoule

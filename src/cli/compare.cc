@@ -58,8 +58,8 @@ std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison
     const double scale = c.per_unit ? 1 / run->units : 1;
     const Energy energy = run->total * scale;
     table.add({run->name, to_text(run->time * scale, 4),
-               with_uncertainty(energy.joules, energy.expanded_uncertainty()),
-               std::string(name_of(energy.status)), std::string(name_of(energy.grade()))});
+               with_uncertainty(energy.joules, energy.expanded_uncertainty()), energy.status_text(),
+               std::string(name_of(energy.grade()))});
   }
   std::string text = table.text() + "\n";
   if (c.per_unit) text += "figures are per " + a.unit + "\n";
@@ -82,8 +82,10 @@ std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison
       break;
   }
   if (c.static_change) {
-    text += fmt::format("static {}, dynamic {}", to_text(c.static_change->joules, 3),
-                        to_text(c.dynamic_change->joules, 3));
+    const auto with = [](const Energy& part) {
+      return with_uncertainty(part.joules, part.expanded_uncertainty());
+    };
+    text += fmt::format("static {}, dynamic {}", with(*c.static_change), with(*c.dynamic_change));
     text += c.kind.empty() ? "\n" : ": " + c.kind + "\n";
   }
   return text;

@@ -9,6 +9,8 @@
 #include "device/diagnosis.h"
 #include "device/journal.h"
 #include "device/rapl_permission.h"
+#include "store/store.h"
+#include "store/store_health.h"
 
 namespace perjoule::cli {
 namespace {
@@ -79,6 +81,13 @@ void print_findings(const std::vector<Finding>& findings, const Repair& done) {
   for (const std::string& command : done.permission.next) print("  " + command + "\n");
 }
 
+Finding look_at_store() {
+  const StoreHealth health = examine_store(default_store_path());
+  const bool well = health.reads && health.keeps;
+  return {well ? Finding::Weight::kFine : Finding::Weight::kHindrance, "store", health.text,
+          health.remedy};
+}
+
 Result<int> examine(const Arguments& arguments) {
   if (arguments.has("calibrate")) return calibrate(arguments);
   const RealClock clock;
@@ -87,9 +96,9 @@ Result<int> examine(const Arguments& arguments) {
   const Repair done = repair(arguments, machine, roots);
   DiagnosisOptions options;
   options.journal_folder = journal_folder();
-  options.store_folder = state_folder();
   options.root = ::geteuid() == 0;
-  const std::vector<Finding> findings = diagnose(machine, roots, options);
+  std::vector<Finding> findings = diagnose(machine, roots, options);
+  findings.push_back(look_at_store());
   if (arguments.json()) {
     print(document(findings, done).dump(2) + "\n");
   } else {
@@ -106,7 +115,8 @@ Verb doctor_verb() {
   verb.name = "doctor";
   verb.summary = "what hinders measuring here, and its remedy";
   verb.description =
-      "Looks at every source, permission, driver setting and left-behind knob and says what to do. "
+      "Looks at every source, permission, driver setting and left-behind knob, and at the store of "
+      "runs (its folder, its version, every page of its file), and says what to do. "
       "Knobs that a killed process left turned are put back first, as by every verb that measures. "
       "The exit status is 0 when nothing hinders measuring and 1 when something does. --fix then "
       "writes the rule that lets a group read the processors' energy counters, which needs root, "

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/frontier_inputs.h"
 #include "cli/frontier_view.h"
 #include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "frontier/column_units.h"
 #include "frontier/interpolate.h"
-#include "frontier/points_table.h"
 
 namespace perjoule::cli {
 
@@ -39,12 +39,6 @@ Result<PointsOptions> options_from(const Arguments& arguments) {
   options.group_by = listed(arguments.values("group-by"));
   options.settings = listed(arguments.values("settings"));
   return options;
-}
-
-/// The points the words of the command line stand for: files now; ids of stored runs join here.
-Result<PointsTable> load_points(const std::vector<std::string>& words,
-                                const PointsOptions& options) {
-  return read_points(words, options);
 }
 
 /// A rule of power divides energy by time; that the two are of the same work is the table's to say.
@@ -77,6 +71,7 @@ Outcome answer_group(PointGroup& group, const PointsTable& table, const Rule& ru
   view.unit = arguments.has("per") ? arguments.value("per") : table.unit;
   if (!table.time_column.empty()) view.time_name = table.time_column;
   if (!table.energy_column.empty()) view.energy_name = table.energy_column;
+  view.files = table.files;
   view.all = arguments.has("all");
   view.plot = arguments.has("plot") || (output_is_terminal() && !arguments.json());
   if (arguments.has("interpolate") && !choice.miss) {
@@ -101,7 +96,7 @@ Json document_of(const PointsTable& table, const Arguments& arguments, Answer an
   Json document = Json::object();
   document["schema"] = "perjoule.frontier.v1";
   Json files = Json::array();
-  for (const std::string& file : arguments.values("FILE")) files.push_back(file);
+  for (const std::string& file : arguments.values("POINTS")) files.push_back(file);
   document["files"] = std::move(files);
   document["rows"] = static_cast<std::int64_t>(table.rows);
   document["selected"] = static_cast<std::int64_t>(table.selected);
@@ -120,7 +115,7 @@ Result<int> run_frontier(const Arguments& arguments) {
   if (arguments.has("interpolate") && !std::holds_alternative<Deadline>(rule))
     return Error::invalid_argument("--interpolate belongs to --deadline");
   PJ_TRY(const PointsOptions options, options_from(arguments));
-  PJ_TRY(PointsTable table, load_points(arguments.values("FILE"), options));
+  PJ_TRY(PointsTable table, load_points(arguments.values("POINTS"), options));
   note_power(rule, table);
   Answer answer;
   for (PointGroup& group : table.groups)
@@ -162,17 +157,24 @@ Verb frontier_verb() {
   verb.name = "frontier";
   verb.summary = "find the time-energy frontier of measured points and choose one";
   verb.description =
-      "Reads operating points from CSV or JSON of any shape. A point is dropped only if another "
-      "is\n"
-      "strictly lower in both time and energy; ties stay. Marks: o on the frontier, . dominated,\n"
-      "* recommended, ! nearest where nothing meets the constraint (exit status 1).\n\n"
+      "Reads operating points from CSV or JSON of any shape, and stored runs by their ids: a word\n"
+      "that is a file is that file, any other a run as `perjoule runs show` takes it. A run is a\n"
+      "point per unit of work where it counted units, else as a whole; runs of unlike units are\n"
+      "refused. `--settings tag` makes runs of one tag repeats of one point.\n\n"
+      "A point is dropped only if another is strictly lower in both time and energy; ties stay.\n"
+      "Marks: o on the frontier, . dominated, * recommended, ! nearest where nothing meets the\n"
+      "constraint (exit status 1). Where the frontier has but two points there is no knee, and "
+      "the\n"
+      "least energy-delay product is recommended.\n\n"
       "Columns are recognised by the unit their name ends in (_s, _ms, _j, _kwh, ...); --map says "
       "it\n"
       "where that is not enough. A figure from a table is reconstructed unless the table says "
       "what\n"
       "it is.";
   verb.options = frontier_options();
-  verb.positionals = {{"FILE", "CSV or JSON table of points; - is standard input", true, true}};
+  verb.positionals = {{"POINTS",
+                       "CSV or JSON table of points (- is standard input), or a stored run's id",
+                       true, true}};
   verb.examples = {
       "perjoule frontier sweep.csv --deadline 50ms",
       "perjoule frontier data/mlenergy_v2_llm.csv --where "
@@ -180,7 +182,8 @@ Verb frontier_verb() {
       "--per request --deadline 100ms",
       "perjoule frontier profile.csv --map time=elapsed_time:s --map 'energy=gpu*_energy:J' --eta "
       "0.5",
-      "perjoule frontier runs.json --group-by gpu,model --slowdown 10% --json",
+      "perjoule frontier results.json --group-by gpu,model --slowdown 10% --json",
+      "perjoule frontier 3jwzv0c1x8e 3jx last --edp",
   };
   verb.run = run_frontier;
   return verb;

@@ -19,11 +19,17 @@ namespace {
 struct ShownSettings {
   std::vector<std::string> columns;
   std::string common;
+  bool by_row = false;  ///< nothing tells the points apart but where they came from
 };
 
 std::string value_of(const Point& point, const std::string& name) {
-  const std::string* value = point.config.find(name);
-  return value != nullptr ? *value : "-";
+  return std::string(point.config.find(name).value_or("-"));
+}
+
+/// A value as it is shown: a command line may be long and hold anything.
+std::string shown_value(const std::string& value) {
+  constexpr std::size_t kWidest = 60;
+  return shortened(printable(value), kWidest);
 }
 
 /// Takes settings from left to right as long as each tells more rows apart than those before it: a
@@ -31,9 +37,9 @@ std::string value_of(const Point& point, const std::string& name) {
 ShownSettings choose_settings(const std::vector<const Point*>& rows) {
   std::vector<std::string> names;
   for (const Point* point : rows) {
-    for (const Setting& setting : point->config.settings()) {
+    for (const Setting setting : point->config.settings()) {
       if (std::find(names.begin(), names.end(), setting.name) == names.end())
-        names.push_back(setting.name);
+        names.emplace_back(setting.name);
     }
   }
   ShownSettings shown;
@@ -48,7 +54,8 @@ ShownSettings choose_settings(const std::vector<const Point*>& rows) {
     }
     if (values.size() == 1) {
       if (rows.size() > 1)
-        shown.common += (shown.common.empty() ? "" : ", ") + name + " " + *values.begin();
+        shown.common +=
+            (shown.common.empty() ? "" : ", ") + name + " " + shown_value(*values.begin());
       else
         shown.columns.push_back(name);
       continue;
@@ -62,10 +69,26 @@ ShownSettings choose_settings(const std::vector<const Point*>& rows) {
   return shown;
 }
 
+/// Where the i-th point came from: "3", "b.csv:3" among several files.
+std::string row_of(const FrontierView& view, std::size_t i) {
+  const Point& point = view.frontier.points()[i];
+  const std::string row = std::to_string(point.origin != 0 ? point.origin : i + 1);
+  return view.files.size() > 1 && point.file < view.files.size()
+             ? printable(view.files[point.file]) + ":" + row
+             : row;
+}
+
 std::string settings_text(const Point& point, const ShownSettings& shown) {
   Config config;
-  for (const std::string& name : shown.columns) config.set(name, value_of(point, name));
-  return config.empty() ? "the only configuration" : config.text();
+  for (const std::string& name : shown.columns)
+    config.set(name, shown_value(value_of(point, name)));
+  return config.text();
+}
+
+std::string name_of(const FrontierView& view, std::size_t i, const ShownSettings& shown) {
+  if (shown.by_row) return "row " + row_of(view, i);
+  const std::string settings = settings_text(view.frontier.points()[i], shown);
+  return settings.empty() ? "the only configuration" : settings;
 }
 
 std::string per_unit(const FrontierView& view) {
@@ -76,7 +99,7 @@ std::string per_unit(const FrontierView& view) {
 std::string energy_text(const Energy& energy, const FrontierView& view) {
   const Joules expanded = energy.expanded_uncertainty();
   return fmt::format("{}{} ({}{})", with_uncertainty(energy.joules, expanded), per_unit(view),
-                     name_of(energy.status),
+                     energy.status_text(),
                      expanded.value() > 0 ? ", k=2" : ", no uncertainty stated");
 }
 
@@ -124,6 +147,7 @@ std::string table_text(const FrontierView& view, const std::vector<std::size_t>&
   const bool powers = std::any_of(rows.begin(), rows.end(),
                                   [&](std::size_t i) { return has_power(view, points[i]); });
   std::vector<Table::Column> columns{{""}};
+  if (shown.by_row) columns.push_back({"row"});
   for (const std::string& name : shown.columns) columns.push_back({name});
   columns.push_back({view.time_name, Table::Align::kRight});
   columns.push_back({view.energy_name, Table::Align::kRight});
@@ -135,12 +159,14 @@ std::string table_text(const FrontierView& view, const std::vector<std::size_t>&
   for (const std::size_t i : rows) {
     const Point& point = points[i];
     std::vector<std::string> cells{std::string(1, mark_of(view, i))};
-    for (const std::string& name : shown.columns) cells.push_back(value_of(point, name));
+    if (shown.by_row) cells.push_back(row_of(view, i));
+    for (const std::string& name : shown.columns)
+      cells.push_back(shown_value(value_of(point, name)));
     cells.push_back(to_text(point.time));
     cells.push_back(with_uncertainty(point.energy.joules, point.energy.expanded_uncertainty()));
     if (powers) cells.push_back(has_power(view, point) ? to_text(mean_power(point)) : "-");
     cells.push_back(baseline.value() > 0 ? percent(1 - point.energy.joules / baseline) : "-");
-    cells.emplace_back(name_of(point.energy.status));
+    cells.push_back(point.energy.status_text());
     table.add(std::move(cells));
   }
   return table.text();
@@ -185,16 +211,18 @@ std::string recommendation_text(const FrontierView& view, const ShownSettings& s
   if (choice.miss) {
     const Miss& miss = *choice.miss;
     return fmt::format(
-        "Infeasible ({}): none of {} points meets it.\n"
+        "Infeasible ({}): none of {} meets it.\n"
         "  nearest: {}: {} of {}, {} above the limit of {}\n",
-        choice.rule, choice.candidates, settings_text(chosen, shown), miss.quantity,
+        choice.rule, counted(static_cast<double>(choice.candidates), "point"),
+        name_of(view, choice.chosen, shown), miss.quantity,
         in_quantity(miss.reached, miss.quantity), percent(miss.over),
         in_quantity(miss.limit, miss.quantity));
   }
-  std::string text =
-      fmt::format("Recommended ({}; {} of {} points feasible): {}\n  {}, {}\n", choice.rule,
-                  choice.feasible, choice.candidates, settings_text(chosen, shown),
-                  time_text(chosen, view), energy_text(chosen.energy, view));
+  std::string text = fmt::format(
+      "Recommended ({}; {} of {} feasible): {}\n  {}, {}\n", choice.rule, choice.feasible,
+      counted(static_cast<double>(choice.candidates), "point"), name_of(view, choice.chosen, shown),
+      time_text(chosen, view), energy_text(chosen.energy, view));
+  if (!choice.note.empty()) text += "  " + choice.note + "\n";
   if (choice.chosen == choice.baseline) return text + "  which is the fastest point\n";
   const Point& baseline = points[choice.baseline];
   const double saved = choice.energy_saved;
@@ -202,20 +230,22 @@ std::string recommendation_text(const FrontierView& view, const ShownSettings& s
                     "  {} {} of the energy at {:.3g} x the time of the fastest point "
                     "({}: {}, {})\n",
                     saved >= 0 ? "saves" : "spends another", percent(std::abs(saved)),
-                    choice.slowdown, settings_text(baseline, shown), to_text(baseline.time),
+                    choice.slowdown, name_of(view, choice.baseline, shown), to_text(baseline.time),
                     energy_text(baseline.energy, view));
 }
 
-Json point_json(const Point& point) {
+Json point_json(const Point& point, const FrontierView& view) {
   Json json = Json::object();
   Json::Object settings;
-  for (const Setting& setting : point.config.settings())
+  for (const Setting setting : point.config.settings())
     settings.emplace_back(setting.name, setting.value);
   json["settings"] = Json::of(std::move(settings));
   json["time_s"] = point.time.value();
   json["energy"] = to_json(point.energy);
   json["rate_per_s"] = point.rate > 0 ? Json(point.rate) : Json();
   json["origin"] = static_cast<std::int64_t>(point.origin);
+  if (view.files.size() > 1 && point.file < view.files.size())
+    json["file"] = view.files[point.file];
   return json;
 }
 
@@ -226,11 +256,14 @@ std::string frontier_text(const FrontierView& view) {
   std::vector<const Point*> shown_points;
   for (const std::size_t i : rows) shown_points.push_back(&view.frontier.points()[i]);
   shown_points.push_back(&view.frontier.points()[view.choice.baseline]);
-  const ShownSettings shown = choose_settings(shown_points);
+  ShownSettings shown = choose_settings(shown_points);
+  shown.by_row = shown.columns.empty() && view.frontier.candidates() > 1;
   std::string out;
   if (!view.key.empty()) out += "== " + view.key.text() + "\n";
-  out += fmt::format("{} of {} points are on the frontier{}\n", view.frontier.indices().size(),
-                     view.frontier.candidates(),
+  const std::size_t on = view.frontier.indices().size();
+  out += fmt::format("{} of {} {} on the frontier{}\n", on,
+                     counted(static_cast<double>(view.frontier.candidates()), "point"),
+                     on == 1 ? "is" : "are",
                      shown.common.empty() ? "" : "; all shown have " + shown.common);
   out += "\n" + table_text(view, rows, shown) + "\n";
   if (view.plot) out += plot_text(view);
@@ -247,21 +280,22 @@ Json frontier_json(const FrontierView& view) {
   const Choice& choice = view.choice;
   Json group = Json::object();
   Json key = Json::object();
-  for (const Setting& setting : view.key.settings()) key[setting.name] = setting.value;
+  for (const Setting setting : view.key.settings()) key[setting.name] = setting.value;
   group["group"] = std::move(key);
   Json frontier = Json::array();
   const std::set<std::size_t> on(view.frontier.indices().begin(), view.frontier.indices().end());
   for (const std::size_t i : view.all ? rows_to_show(view) : view.frontier.indices()) {
-    Json point = point_json(points[i]);
+    Json point = point_json(points[i], view);
     if (view.all) point["on_frontier"] = on.count(i) > 0;
     frontier.push_back(std::move(point));
   }
   group[view.all ? "points" : "frontier"] = std::move(frontier);
   group["rule"] = choice.rule;
+  group["note"] = choice.note;
   group["candidates"] = static_cast<std::int64_t>(choice.candidates);
   group["feasible"] = static_cast<std::int64_t>(choice.feasible);
-  group["fastest"] = point_json(points[choice.baseline]);
-  group["chosen"] = choice.miss ? Json() : point_json(points[choice.chosen]);
+  group["fastest"] = point_json(points[choice.baseline], view);
+  group["chosen"] = choice.miss ? Json() : point_json(points[choice.chosen], view);
   group["energy_saved"] = choice.miss ? Json() : Json(choice.energy_saved);
   group["slowdown"] = choice.miss ? Json() : Json(choice.slowdown);
   if (choice.miss) {
@@ -270,10 +304,10 @@ Json frontier_json(const FrontierView& view) {
     miss["limit"] = choice.miss->limit;
     miss["reached"] = choice.miss->reached;
     miss["over"] = choice.miss->over;
-    miss["nearest"] = point_json(points[choice.miss->nearest]);
+    miss["nearest"] = point_json(points[choice.miss->nearest], view);
     group["miss"] = std::move(miss);
   }
-  if (view.between) group["between"] = point_json(*view.between);
+  if (view.between) group["between"] = point_json(*view.between, view);
   return group;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "frontier/frontier.h"
@@ -16,7 +17,8 @@ struct FrontierView {
   std::string unit = {};           ///< of work: "token"; may be empty
   std::string time_name = "time";  ///< what the file calls it
   std::string energy_name = "energy";
-  bool all = false;  ///< dominated points too
+  std::vector<std::string> files = {};  ///< that the points came from, by Point::file
+  bool all = false;                     ///< dominated points too
   bool plot = false;
   std::optional<Point> between = {};  ///< an interpolated point that just meets the deadline
 };

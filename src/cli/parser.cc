@@ -174,7 +174,7 @@ class Parser {
           Error::from_errno(output_failed(), fmt::format("{}: standard output", entry.verb->name))
               .value()
               .text());
-      return entry.verb->output_failure;
+      return entry.verb->own_failure;
     }
     if (status) return *status;
     complain(fmt::format("{}: {}", entry.verb->name, status.error().text()));

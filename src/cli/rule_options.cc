@@ -50,7 +50,8 @@ std::vector<Option> rule_options() {
       {"max-power", "POWER", "Pmax of --eta; the highest mean power of the points otherwise"},
       {"edp", "", "least energy-delay product"},
       {"knee", "",
-       "farthest below the line from fastest to least energy; taken when no rule is given"},
+       "farthest below the line from fastest to least energy (of two points: --edp); taken when no "
+       "rule is given"},
   };
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/machine.h"
 #include "cli/run_report.h"
@@ -49,6 +50,7 @@ Result<CommandOptions> read_options(const Arguments& arguments) {
   }
   options.tick_aligned = arguments.has("align");
   options.count_units = arguments.has("unit");
+  options.unit = arguments.value("unit");
   if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
   if (arguments.has("epochs")) {
     options.total_units = parse_number(arguments.value("epochs"));
@@ -64,7 +66,7 @@ Result<CommandOptions> read_options(const Arguments& arguments) {
 void show_live(const RunProgress& progress, const std::string& unit) {
   std::string line = fmt::format("{}  {}  {}", to_text(progress.elapsed, 3),
                                  to_text(progress.power, 3), to_text(progress.energy.joules, 4));
-  if (progress.units > 0) line += fmt::format("  {:.6g} {}", progress.units, unit);
+  if (progress.units > 0) line += "  " + counted(progress.units, unit);
   if (progress.whole) {
     line += fmt::format("  whole: {} +- {}, {}", to_text(progress.whole->energy, 3),
                         to_text(progress.whole->energy_half_width, 2),
@@ -75,10 +77,11 @@ void show_live(const RunProgress& progress, const std::string& unit) {
 }
 
 void say_prediction(const RunProgress& progress, const std::string& unit, double total) {
-  complain(fmt::format(
-      "after {:.6g} {}: {:.6g} will take {} +- {} and {} +- {}", progress.units, unit, total,
-      to_text(progress.whole->energy, 3), to_text(progress.whole->energy_half_width, 2),
-      to_text(progress.whole->time, 3), to_text(progress.whole->time_half_width, 2)));
+  complain(
+      fmt::format("after {}: {} will take {} +- {} and {} +- {}", counted(progress.units, unit),
+                  counted(total, unit), to_text(progress.whole->energy, 3),
+                  to_text(progress.whole->energy_half_width, 2), to_text(progress.whole->time, 3),
+                  to_text(progress.whole->time_half_width, 2)));
 }
 
 /// Idle power before the run: the same sources for a while with nothing of ours running.
@@ -107,17 +110,40 @@ void keep(const RunReport& report) {
   complain(id ? "kept as run " + *id : "run not kept: " + id.error().text());
 }
 
-Result<int> run(const Arguments& arguments) {
-  PJ_TRY(CommandOptions options, read_options(arguments));
-  const RealClock clock;
-  const Inventory machine = find_machine(clock);
+/// A day's measurement must not end at a folder that is not there. What cannot be written is our
+/// failure whatever the reason, told from the command's own statuses.
+Outcome check_outputs(const Arguments& arguments) {
+  for (const char* option : {"output", "csv"}) {
+    if (!arguments.has(option)) continue;
+    const auto can = check_writable(arguments.value(option));
+    if (can) continue;
+    Error error = can.error();
+    if (error.code == ErrorCode::kInvalidArgument) error.code = ErrorCode::kUnavailable;
+    error.message = "--" + std::string(option) + ": " + error.message;
+    return tl::unexpected<Error>(std::move(error));
+  }
+  return {};
+}
+
+/// The sources of --sources. A word that names no device is a wrong word, here as in every verb.
+Result<ChosenSources> choose(const Arguments& arguments, const Inventory& machine) {
   if (machine.sources().empty()) {
     return Error::unavailable("nothing here can be measured or estimated",
                               "perjoule doctor says why");
   }
-  PJ_TRY(const ChosenSources chosen,
-         choose_sources(machine, list_words(arguments.values("sources")),
-                        VisibleVariables::from_environment()));
+  auto chosen = choose_sources(machine, list_words(arguments.values("sources")),
+                               VisibleVariables::from_environment());
+  if (!chosen && chosen.error().code == ErrorCode::kNotFound)
+    chosen.error().code = ErrorCode::kInvalidArgument;
+  return chosen;
+}
+
+Result<int> run(const Arguments& arguments) {
+  PJ_TRY(CommandOptions options, read_options(arguments));
+  PJ_CHECK(check_outputs(arguments));
+  const RealClock clock;
+  const Inventory machine = find_machine(clock);
+  PJ_TRY(const ChosenSources chosen, choose(arguments, machine));
   for (const std::string& note : chosen.notes) complain(note);
   RunReport report;
   report.unit = arguments.value("unit");
@@ -175,9 +201,10 @@ Verb run_verb() {
   verb.description =
       "Runs the command and says what it took, by source, with uncertainty, status and grade. The "
       "exit status is "
-      "the command's own (128 + signal), 125 when measuring or printing failed, 124 when the "
-      "budget "
-      "was reached. With --json and no --output the command's standard output goes to standard "
+      "the command's own (128 + signal), 125 when measuring failed or a file asked for cannot be "
+      "written (tried before the command starts) or standard output takes no more, 124 when the "
+      "budget was reached, 126 and 127 when the command cannot be run or found, 2 for words that "
+      "make no sense. With --json and no --output the command's standard output goes to standard "
       "error, so that standard output is one JSON document. --for and --budget end the command "
       "and everything below it, those in sessions of their own too: SIGTERM, and SIGKILL two "
       "seconds later. The budget is looked at once a sampling period (--every): at most a period's "
@@ -195,7 +222,10 @@ Verb run_verb() {
       {"baseline", "TIME",
        "measure idle power this long first and tell static from dynamic energy"},
       {"unit", "NAME",
-       "count units of work: lines the command writes to the descriptor PERJOULE_UNIT_FD"},
+       "count units of work: lines the command writes to the descriptor PERJOULE_UNIT_FD, each one "
+       "unit or the number in it; the command finds NAME in PERJOULE_UNIT. With flop each line "
+       "must "
+       "hold its number"},
       {"unit-pattern", "REGEX",
        "count units in the output instead: a match each, or its group is the count so far"},
       {"peak", "FLOP/S", "with --unit flop: the rate to hold the measured one against"},
@@ -211,7 +241,7 @@ Verb run_verb() {
       {"quiet", "", "no live line"},
   };
   verb.takes_command = true;
-  verb.output_failure = kOurFailure;
+  verb.own_failure = kOurFailure;
   verb.examples = {
       "perjoule run -- python3 train.py", "perjoule run --unit step --baseline 5s -- ./train",
       "perjoule run --unit-pattern 'epoch (\\d+)' --unit epoch --epochs 90 -- python3 train.py",

@@ -74,7 +74,7 @@ std::optional<double> peak_of(const RunReport& report) {
 std::optional<double> share_of_peak(const RunReport& report) {
   const auto peak = peak_of(report);
   const double seconds = report.result.measurement.duration.value();
-  if (!equals_ignoring_case(report.unit, "flop") || !peak || seconds <= 0) return std::nullopt;
+  if (!is_flop(report.unit) || !peak || seconds <= 0) return std::nullopt;
   return report.result.units / seconds / *peak;
 }
 
@@ -154,9 +154,8 @@ void print_table(const RunReport& report) {
     const Watts power =
         measurement.duration.value() > 0 ? energy.joules / measurement.duration : Watts(0);
     table.add({name, bound_or_uncertainty(energy),
-               energy.status == Status::kMissing ? "" : to_text(power, 3),
-               std::string(name_of(energy.status)), std::string(name_of(energy.grade())),
-               std::string(name_of(energy.boundary))});
+               energy.status == Status::kMissing ? "" : to_text(power, 3), energy.status_text(),
+               std::string(name_of(energy.grade())), std::string(name_of(energy.boundary))});
   };
   std::size_t summed = 0;
   for (const SourceMeasurement& source : measurement.sources) {
@@ -168,7 +167,7 @@ void print_table(const RunReport& report) {
   // A measurement and an estimate are added up apart before they are added together.
   const std::vector<Energy> by_status = totals_by_status(measurement);
   if (by_status.size() > 1) {
-    for (const Energy& part : by_status) row("total, " + std::string(name_of(part.status)), part);
+    for (const Energy& part : by_status) row("total, " + part.status_text(), part);
   }
   if (summed != 1) row("total", measurement.total());
   if (const auto idle = static_energy(report)) {
@@ -180,10 +179,10 @@ void print_table(const RunReport& report) {
   if (counts_units(report) && report.result.units > 0) {
     const std::string unit = report.unit.empty() ? "unit" : report.unit;
     const Energy each = measurement.total() / report.result.units;
-    print(fmt::format(", {:.6g} {}: {} and {} a {}", report.result.units, unit,
+    print(fmt::format(", {}: {} and {} {}", counted(report.result.units, unit),
                       bound_or_uncertainty(each),
-                      to_text(measurement.duration / report.result.units, 4), unit));
-    if (equals_ignoring_case(unit, "flop")) {
+                      to_text(measurement.duration / report.result.units, 4), with_article(unit)));
+    if (is_flop(unit)) {
       print(
           fmt::format("; {:.4g} FLOP/J", report.result.units / measurement.total().joules.value()));
       if (const auto share = share_of_peak(report)) {
@@ -191,7 +190,7 @@ void print_table(const RunReport& report) {
       }
     }
   } else if (counts_units(report)) {
-    print(", no unit was reported");
+    print(fmt::format(", no {} was reported", report.unit.empty() ? "unit" : report.unit));
   }
   print("\n");
   for (const Attributed& part : cpu_shares(report)) {
@@ -199,7 +198,8 @@ void print_table(const RunReport& report) {
                       percent(part.share)));
   }
   if (report.result.missed_ticks > 0)
-    print(fmt::format("note: {} sampling ticks were missed\n", report.result.missed_ticks));
+    print(fmt::format("note: {} missed\n",
+                      counted(static_cast<double>(report.result.missed_ticks), "sampling tick")));
   if (report.result.budget_reached)
     print("note: the energy budget was reached; the command was ended\n");
   for (const std::int64_t pid : report.result.left_running)
@@ -284,7 +284,13 @@ RunRecord run_record(const RunReport& report) {
 
 Outcome deliver(const RunReport& report, const Arguments& arguments) {
   if (arguments.has("output")) {
-    PJ_CHECK(write_file_atomically(arguments.value("output"), run_document(report).dump(2) + "\n"));
+    const auto written =
+        write_file_atomically(arguments.value("output"), run_document(report).dump(2) + "\n");
+    if (!written) {
+      // The file is lost; the figures need not be.
+      print_table(report);
+      return fail(written);
+    }
   } else if (arguments.json()) {
     print(run_document(report).dump(2) + "\n");
   } else {

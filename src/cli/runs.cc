@@ -103,15 +103,17 @@ Result<int> export_runs(const Arguments& arguments) {
   const std::string format = arguments.json() ? "json" : arguments.value("format");
   if (format != "json" && format != "csv")
     return Error::invalid_argument(fmt::format("--format: not json or csv: '{}'", format));
+  const std::string path = arguments.value("o");
+  const bool to_file = !path.empty() && path != "-";
+  if (to_file) PJ_CHECK(check_writable(path));
   PJ_TRY(const auto store, open_store(StoreAccess::kRead));
   PJ_TRY(const std::vector<RunRecord> runs, load(*store, arguments.values("ID")));
   const std::string text =
       format == "csv" ? samples_csv(runs) : runs_document(runs, true).dump(2) + "\n";
-  const std::string path = arguments.value("o");
-  if (path.empty() || path == "-") {
-    print(text);
-  } else {
+  if (to_file) {
     PJ_CHECK(write_file_atomically(path, text));
+  } else {
+    print(text);
   }
   return kDone;
 }

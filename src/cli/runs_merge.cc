@@ -56,14 +56,12 @@ std::string merged_text(const Json& merged) {
     if (!energy) continue;
     table.add({source.string("host").value_or(""), source.string("id").value_or(""),
                with_uncertainty(energy->joules, energy->expanded_uncertainty()),
-               std::string(name_of(energy->status)),
-               std::to_string(source.integer("ranks").value_or(0))});
+               energy->status_text(), std::to_string(source.integer("ranks").value_or(0))});
   }
   const auto total = energy_from_json(*merged.find("total"));
   if (total) {
     table.add({"total", "", with_uncertainty(total->joules, total->expanded_uncertainty()),
-               std::string(name_of(total->status)),
-               std::to_string(merged.integer("parts").value_or(0))});
+               total->status_text(), std::to_string(merged.integer("parts").value_or(0))});
   }
   return table.text() + "\ntime " + to_text(Seconds(merged.number("duration_s").value_or(0)), 4) +
          "\n";

@@ -33,25 +33,6 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// The text's beginning, cut where a UTF-8 character ends.
-std::string shortened(const std::string& text, std::size_t width) {
-  if (display_width(text) <= width) return text;
-  std::size_t end = 0;
-  for (std::size_t shown = 0; end < text.size(); ++end) {
-    const bool begins_character = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
-    if (begins_character && ++shown > width - 3) break;
-  }
-  return text.substr(0, end) + "...";
-}
-
-/// Control characters of a command would move the terminal's cursor.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string utc_text(std::int64_t unix_ns) {
@@ -75,8 +56,8 @@ std::string runs_table(const std::vector<RunRecord>& runs) {
   for (const RunRecord& run : runs) {
     const Energy total = energy_of(run.document.find("total"), "total");
     table.add({run.id, utc_text(run.started_unix_ns), to_text(run.duration, 3), joules_text(total),
-               std::string(name_of(total.status)), printable(run.project),
-               printable(joined(run.tags)), shortened(printable(run.command), 40)});
+               total.status_text(), printable(run.project), printable(joined(run.tags)),
+               shortened(printable(run.command), 40)});
   }
   return table.text();
 }
@@ -103,7 +84,7 @@ std::string run_text(const RunRecord& run) {
     const bool known = energy.status != Status::kMissing && run.duration.value() > 0;
     table.add({name, joules_text(energy),
                known ? to_text(energy.joules / run.duration) : std::string("-"),
-               std::string(name_of(energy.status)), std::string(name_of(energy.grade())),
+               energy.status_text(), std::string(name_of(energy.grade())),
                std::string(name_of(energy.boundary))});
   };
   const Json* sources = run.document.find("sources");
@@ -116,9 +97,10 @@ std::string run_text(const RunRecord& run) {
   row("total", energy_of(run.document.find("total"), "total"));
   out += "\n" + table.text();
   for (const StoredTimeline& timeline : run.timelines) {
-    out += fmt::format("{}{}: {} samples, one every {}\n",
-                       &timeline == run.timelines.data() ? "\n" : "", printable(timeline.source),
-                       timeline.watts.size(), to_text(timeline.dt, 3));
+    out += fmt::format("{}{}: {}, one every {}\n", &timeline == run.timelines.data() ? "\n" : "",
+                       printable(timeline.source),
+                       counted(static_cast<double>(timeline.watts.size()), "sample"),
+                       to_text(timeline.dt, 3));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // perjoule sweep: one command under many settings, the frontier they span, and the point to run at.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/file.h"
@@ -93,6 +94,7 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
   options.command.spawn.output_to_error = arguments.json();
   options.command.tick_aligned = arguments.has("align");
   options.command.count_units = arguments.has("unit");
+  options.command.unit = arguments.value("unit");
   if (arguments.has("unit-pattern")) options.command.unit_pattern = arguments.value("unit-pattern");
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
   options.command.every = *every;
@@ -142,6 +144,8 @@ void show(const SweepProgress& progress) {
   std::string line = fmt::format("{}/{}  {}: ", progress.done, progress.total, trial.config.text());
   if (trial.exit_status != 0) {
     line += fmt::format("the command failed with status {}; left out", trial.exit_status);
+  } else if (trial.energy.status == Status::kMissing) {
+    line += "no energy";
   } else {
     line += fmt::format("{}, {}", to_text(trial.time, 4),
                         with_uncertainty(trial.energy.joules, trial.energy.expanded_uncertainty()));
@@ -150,9 +154,21 @@ void show(const SweepProgress& progress) {
   complain(line);
 }
 
+/// What a sweep that was ended before its time says.
+std::string interruption(const SweepResult& result) {
+  const std::string knobs = result.restored ? "every knob is back" : "see above for the knobs";
+  const bool any = std::any_of(result.trials.begin(), result.trials.end(),
+                               [](const SweepTrial& trial) { return trial.exit_status == 0; });
+  return (any ? "interrupted: the points so far are shown, and "
+              : "interrupted before anything was measured: ") +
+         knobs;
+}
+
 Result<int> run_sweep(const Arguments& arguments) {
   PJ_TRY(SweepOptions options, options_from(arguments));
   PJ_TRY(const Rule rule, rule_from(arguments));
+  // Hours of measuring must not end at a folder that is not there.
+  if (arguments.has("output")) PJ_CHECK(check_writable(arguments.value("output")));
   const RealClock clock;
   const Inventory machine = find_machine(clock);
   PJ_CHECK(choose(arguments, machine, options));
@@ -161,16 +177,18 @@ Result<int> run_sweep(const Arguments& arguments) {
   PJ_TRY(const SweepResult result, sweep(machine, clock, journal, options, show));
   if (!result.restored) complain(result.restored.error().text());
 
-  PointsFile file{arguments.value("unit"), points_of(result)};
-  if (arguments.has("output")) {
+  const bool counted_matches = arguments.has("unit-pattern") && !arguments.has("unit");
+  PointsFile file{counted_matches ? "unit" : arguments.value("unit"), points_of(result)};
+  const bool write = !file.points.empty() || result.signal == 0;
+  if (arguments.has("output") && write) {
     const std::string path = arguments.value("output");
     const bool json = path.size() > 5 && path.ends_with(".json");
     PJ_CHECK(
         write_file_atomically(path, json ? points_json(file).dump(2) + "\n" : points_csv(file)));
   }
-  if (result.interrupted)
-    complain("interrupted: the points so far are shown, and every knob is back");
+  if (result.signal != 0) complain(interruption(result));
   if (file.points.empty()) {
+    if (result.signal != 0) return kSignalled + result.signal;
     return Error::unavailable("no setting could be measured",
                               "see the lines above for each one's reason");
   }
@@ -183,13 +201,14 @@ Result<int> run_sweep(const Arguments& arguments) {
   if (arguments.json()) {
     Json document = Json::object();
     document["schema"] = "perjoule.sweep.v1";
-    document["interrupted"] = result.interrupted;
+    document["interrupted"] = result.signal != 0;
     document["points"] = points_json(file);
     document["choice"] = frontier_json(view);
     print(document.dump(2) + "\n");
   } else {
     print(frontier_text(view));
   }
+  if (result.signal != 0) return kSignalled + result.signal;
   return choice.miss ? kAnswerIsNo : kDone;
 }
 
@@ -204,7 +223,8 @@ Verb sweep_verb() {
       "journal that "
       "puts them back on any exit. {name} in the command is replaced by the parameter's value, "
       "which is also set as "
-      "the variable of that name. Ctrl-C stops after the present run and shows what there is.";
+      "the variable of that name. Ctrl-C ends the present run, shows what there is and puts the "
+      "knobs back; the exit status is then 130 (128 + signal).";
   verb.options = {
       {"power-limit", "W:W:STEP", "power limits of the GPUs (of the CPUs where there is no GPU)"},
       {"clock", "MHZ:MHZ:STEP", "locked graphics clocks"},

@@ -27,6 +27,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// The text's beginning, cut where a UTF-8 character ends, with "..." behind it.
+std::string shortened(const std::string& text, std::size_t width);
+/// The text without control characters: those of a command would move the terminal's cursor.
+std::string printable(std::string text);
+
 /// Writes to standard output; the first failure (a full disk, a closed pipe) is kept for
 /// output_failed().
 void print(std::string_view text);

@@ -60,8 +60,7 @@ std::string device_lines(const PowerPicture& picture) {
                known ? to_text(device.power, 3) : "unknown", limit,
                state.utilisation ? percent(*state.utilisation, 0) : "-",
                state.clock ? to_text(*state.clock) : "-", optional_text(state.temperature, " C"),
-               to_text(device.so_far, 4), std::string(name_of(device.energy.status)),
-               throttled(state)});
+               to_text(device.so_far, 4), device.energy.status_text(), throttled(state)});
   }
   return table.text();
 }
@@ -88,8 +87,9 @@ std::string process_lines(const PowerPicture& picture, std::size_t rows) {
 }
 
 std::string picture_text(const PowerPicture& picture, std::size_t rows) {
-  return fmt::format("total {} over the last {}; processes' shares are estimates\n\n",
-                     to_text(picture.total, 4), to_text(picture.span, 3)) +
+  return fmt::format("total {} ({}) over the last {}; processes' shares are estimates\n\n",
+                     to_text(picture.total, 4), picture.energy.status_text(),
+                     to_text(picture.span, 3)) +
          device_lines(picture) + "\n" + process_lines(picture, rows);
 }
 
@@ -98,6 +98,7 @@ Json picture_json(const PowerPicture& picture) {
   json["schema"] = "perjoule.top.v1";
   json["span_s"] = picture.span.value();
   json["total_w"] = picture.total.value();
+  json["status"] = picture.energy.status_text();
   json["unattributed_w"] = picture.unattributed.value();
   json["devices"] = Json::array();
   for (const DevicePower& device : picture.devices) {
@@ -227,7 +228,8 @@ Verb top_verb() {
   verb.description =
       "Refreshes until q or Ctrl-C on a terminal; prints once in a pipe. A CPU's power is shared "
       "among processes by CPU "
-      "time, a GPU's by utilisation; the shares of a device add up to its power.";
+      "time, a GPU's by utilisation; the shares of a device add up to its power. --json "
+      "prints one document a line for each refresh (JSON lines, perjoule.top.v1).";
   verb.options = {{"every", "TIME", "time between refreshes", "1s"},
                   {"count", "N", "stop after so many refreshes"}};
   verb.examples = {"perjoule top", "perjoule top --every 5s --count 12 --json >power.jsonl"};

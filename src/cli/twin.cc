@@ -91,6 +91,13 @@ Result<int> list_models(const Arguments& arguments) {
 }
 
 Result<int> run_on_twin(const Arguments& arguments) {
+  if (arguments.json()) {
+    // Its output is the command's, and the truth is the sensors' to tell: there is nothing of its
+    // own.
+    return Error::invalid_argument(
+        "--json: twin run prints nothing of its own",
+        "ask the command for JSON: perjoule twin run -- perjoule run --json -- ...");
+  }
   twin::LaunchOptions options;
   options.gpus = arguments.values("gpu");
   options.replay = arguments.value("replay");
@@ -151,6 +158,7 @@ Result<int> work_on_twin(const Arguments& arguments) {
 
 Result<int> record_machine(const Arguments& arguments) {
   const std::string path = arguments.values("FILE").front();
+  PJ_CHECK(check_writable(path));
   PJ_TRY(const auto length, arguments.read<Seconds>("for", parse_seconds));
   PJ_TRY(const auto period, arguments.read<Seconds>("every", parse_seconds));
   RealClock clock;
@@ -166,8 +174,9 @@ Result<int> record_machine(const Arguments& arguments) {
     json["samples"] = static_cast<std::int64_t>(samples);
     print(json.dump() + "\n");
   } else {
-    print(
-        fmt::format("{}: {} devices, {} samples each\n", path, recording.devices.size(), samples));
+    print(fmt::format("{}: {}, {} each\n", path,
+                      counted(static_cast<double>(recording.devices.size()), "device"),
+                      counted(static_cast<double>(samples), "sample")));
   }
   return kDone;
 }
@@ -188,7 +197,9 @@ Verb run_on_twin_verb() {
       .summary = "run a command on a simulated machine",
       .description =
           "The command finds a libnvidia-ml.so.1 that answers for the simulated devices; its "
-          "exit status is passed on. Nothing it measures there is real.",
+          "exit status is passed on. Nothing it measures there is real. Its output is the "
+          "command's: "
+          "--json belongs to the command and is refused here.",
       .options = {{.name = "gpu",
                    .value = "MODEL[:N]",
                    .help = "devices; h100 when none is given",

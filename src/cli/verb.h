@@ -13,11 +13,13 @@
 
 namespace perjoule::cli {
 
-/// Exit statuses of every verb but `run`, which passes its child's on.
+/// Exit statuses of every verb but `run`, which passes its child's on. The table for users stands
+/// in docs/exit-status.md.
 constexpr int kDone = 0;
 constexpr int kAnswerIsNo = 1;     ///< infeasible, budget exceeded, comparison differs
 constexpr int kUsage = 2;          ///< the words given make no sense
 constexpr int kMachineCannot = 3;  ///< no meter, no permission
+constexpr int kSignalled = 128;    ///< plus the signal's number: ended by one before its time
 
 struct Option {
   std::string name;   ///< "every"; given as --every. One letter gives -p
@@ -72,8 +74,8 @@ struct Verb {
   std::vector<Option> options = {};
   std::vector<Positional> positionals = {};
   bool takes_command = false;              ///< words after "--" are a command
-  int output_failure = kMachineCannot;     ///< exit status when standard output takes no more
   std::vector<std::string> examples = {};  ///< whole command lines
+  int own_failure = kMachineCannot;        ///< when the answer cannot be printed; `run` has its own
   /// Does the work and answers the exit status; an error is printed and turned into one by its
   /// code.
   std::function<Result<int>(const Arguments&)> run;

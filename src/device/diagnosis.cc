@@ -1,8 +1,6 @@
 #include "device/diagnosis.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -27,7 +25,6 @@ class Diagnosis {
     for (const auto& device : machine_.devices) look_at_gpu(device->info());
     look_at_setting();
     look_at_journal();
-    look_at_store();
     return std::move(findings_);
   }
 
@@ -121,19 +118,6 @@ class Diagnosis {
           "perjoule doctor puts it back, as a user who may set it");
     }
     if (dead.empty()) say(Weight::kFine, "knob journal", "no setting is left behind");
-  }
-
-  void look_at_store() {
-    // The folder may not be there yet: then the first one above it that is has to let us in.
-    std::string folder = options_.store_folder;
-    while (folder.size() > 1 && !path_exists(folder)) {
-      const std::size_t slash = folder.rfind('/');
-      folder = slash == std::string::npos ? "." : slash == 0 ? "/" : folder.substr(0, slash);
-    }
-    if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
-      return say(Weight::kFine, "store", "runs are kept in " + options_.store_folder);
-    say(Weight::kHindrance, "store", options_.store_folder + ": cannot be written",
-        "make " + folder + " writable, or set PERJOULE_STATE to another folder");
   }
 
   const Inventory& machine_;

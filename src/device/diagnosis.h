@@ -25,7 +25,6 @@ std::string_view name_of(Finding::Weight weight);  ///< "fine", "note", "hindran
 
 struct DiagnosisOptions {
   std::string journal_folder;
-  std::string store_folder;
   bool root = false;  ///< whether this process may set what needs root
 };
 

@@ -19,7 +19,6 @@ class DiagnosisTest : public testing::Test {
   DiagnosisTest() : roots_(tree_.roots()) {
     tree_.write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\nmodel name : Xeon");
     options_.journal_folder = tree_ / "journal";
-    options_.store_folder = tree_ / "state/perjoule";
     options_.root = true;
   }
   void zone() const {
@@ -49,7 +48,6 @@ TEST_F(DiagnosisTest, AMachineWithACounterAndAStoreIsFine) {
   const auto all = findings();
   EXPECT_FALSE(is_hindered(all));
   EXPECT_EQ(on(all, "CPU energy").weight, Weight::kFine);
-  EXPECT_THAT(on(all, "store").text, HasSubstr("state/perjoule"));
 }
 
 TEST_F(DiagnosisTest, AVirtualMachineIsSaidToBeOne) {
@@ -119,16 +117,6 @@ TEST_F(DiagnosisTest, AKnobHeldOnAnotherHostIsANoteAndNoHindrance) {
   EXPECT_EQ(held.weight, Weight::kNote);
   EXPECT_THAT(held.text, HasSubstr("another container or host, found at 150 W"));
   EXPECT_FALSE(is_hindered(all));
-}
-
-TEST_F(DiagnosisTest, AStoreThatCannotBeWrittenIsAHindrance) {
-  zone();
-  tree_.write("state/x", "");
-  ::chmod((tree_ / "state").c_str(), 0555);
-  const OrdinaryUser nobody;
-  const Finding store = on(findings(), "store");
-  EXPECT_EQ(store.weight, Weight::kHindrance);
-  EXPECT_THAT(store.remedy, HasSubstr("PERJOULE_STATE"));
 }
 
 TEST(RaplPermission, TheRuleNamesTheGroupAndWhatItCosts) {

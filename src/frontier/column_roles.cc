@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/energy_json.h"
+#include "base/energy.h"
 #include "base/text.h"
 #include "frontier/column_units.h"
 
@@ -154,8 +154,9 @@ std::optional<std::size_t> status_column(const RowSource& rows) {
   const auto column = rows.find("status");
   if (!column) return std::nullopt;
   std::string scratch;
+  Energy any;
   for (std::size_t row = 0; row < rows.rows(); ++row) {
-    if (!status_named(rows.text(row, *column, scratch))) return std::nullopt;
+    if (!any.set_status(rows.text(row, *column, scratch))) return std::nullopt;
   }
   return column;
 }

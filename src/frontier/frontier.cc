@@ -36,21 +36,30 @@ Outcome check(const Point& point, std::size_t index) {
   return {};
 }
 
-/// Keeps, of indices sorted by time then energy, those no strictly faster one undercuts.
-std::vector<std::size_t> keep_undominated(const std::vector<Point>& points,
-                                          const std::vector<std::size_t>& sorted) {
+/// What the points are put in order by, beside one another: sorting a million points by their
+/// indices would jump about in hundreds of megabytes.
+struct Place {
+  Seconds time;
+  Joules joules;
+  std::size_t index;
+  bool operator<(const Place& other) const {
+    return std::tie(time, joules, index) < std::tie(other.time, other.joules, other.index);
+  }
+};
+
+/// Keeps, of places sorted by time then energy, those no strictly faster one undercuts.
+std::vector<std::size_t> keep_undominated(const std::vector<Place>& sorted) {
   std::vector<std::size_t> kept;
   Joules least_before(std::numeric_limits<double>::infinity());  // among strictly faster points
   Joules least_so_far = least_before;
   Seconds time(-1);
-  for (const std::size_t i : sorted) {
-    const Point& point = points[i];
-    if (point.time != time) {
-      time = point.time;
+  for (const Place& place : sorted) {
+    if (place.time != time) {
+      time = place.time;
       least_before = least_so_far;
     }
-    if (!(least_before < point.energy.joules)) kept.push_back(i);
-    least_so_far = std::min(least_so_far, point.energy.joules);
+    if (!(least_before < place.joules)) kept.push_back(place.index);
+    least_so_far = std::min(least_so_far, place.joules);
   }
   return kept;
 }
@@ -63,8 +72,8 @@ Watts mean_power(const Point& point) {
 }
 
 std::optional<double> numeric_setting(const Config& config, std::string_view name) {
-  const std::string* value = config.find(name);
-  if (value == nullptr) return std::nullopt;
+  const auto value = config.find(name);
+  if (!value) return std::nullopt;
   // A unit is letters only: what holds digits or signs after the number is a name.
   std::string_view text = trim(*value);
   const std::size_t unit = text.find_last_of("0123456789.") + 1;
@@ -78,21 +87,18 @@ std::optional<double> numeric_setting(const Config& config, std::string_view nam
 Result<Frontier> Frontier::make(std::vector<Point> points) {
   Frontier frontier;
   frontier.points_ = std::move(points);
-  std::vector<std::size_t> sorted;
+  std::vector<Place> sorted;
   sorted.reserve(frontier.points_.size());
   for (std::size_t i = 0; i < frontier.points_.size(); ++i) {
     if (!is_candidate(frontier.points_[i])) continue;
-    PJ_CHECK(check(frontier.points_[i], i));
-    sorted.push_back(i);
+    const Point& point = frontier.points_[i];
+    PJ_CHECK(check(point, i));
+    sorted.push_back({point.time, point.energy.joules, i});
   }
   if (sorted.empty()) return Error::invalid_argument("frontier: no point has an energy");
-  std::sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) {
-    const Point& p = frontier.points_[a];
-    const Point& q = frontier.points_[b];
-    return std::tuple(p.time, p.energy.joules, a) < std::tuple(q.time, q.energy.joules, b);
-  });
+  std::sort(sorted.begin(), sorted.end());
   frontier.candidates_ = sorted.size();
-  frontier.indices_ = keep_undominated(frontier.points_, sorted);
+  frontier.indices_ = keep_undominated(sorted);
   return frontier;
 }
 
@@ -240,9 +246,25 @@ Miss nearest_miss(const Frontier& frontier, const Judge& judge) {
   return miss;
 }
 
+/// Points of the frontier, those counted once that are equal in time and energy.
+std::size_t distinct_on(const Frontier& frontier) {
+  std::size_t distinct = 0;
+  const Point* last = nullptr;
+  for (const std::size_t i : frontier.indices()) {
+    const Point& point = frontier.points()[i];
+    const bool same =
+        last != nullptr && last->time == point.time && last->energy.joules == point.energy.joules;
+    distinct += same ? 0 : 1;
+    last = &point;
+  }
+  return distinct;
+}
+
 }  // namespace
 
-Result<Choice> Frontier::choose(const Rule& rule) const {
+Result<Choice> Frontier::choose(const Rule& asked) const {
+  const bool all_chord = std::holds_alternative<Knee>(asked) && distinct_on(*this) == 2;
+  const Rule rule = all_chord ? Rule(EnergyDelay{}) : asked;
   Judge judge{*this};
   judge.words = text_of(rule);
   PJ_CHECK(std::visit(judge, rule));
@@ -250,6 +272,11 @@ Result<Choice> Frontier::choose(const Rule& rule) const {
   choice.baseline = fastest();
   choice.rule = judge.words;
   choice.candidates = candidates_;
+  if (all_chord) {
+    choice.note =
+        "a knee needs three points and the frontier has two: the least energy-delay product is "
+        "taken";
+  }
   const auto rank = [&](std::size_t i) {
     return std::tuple(judge.judgements[i].cost, points_[i].time, points_[i].energy.joules);
   };

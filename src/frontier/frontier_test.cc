@@ -58,6 +58,20 @@ std::vector<Point> sweep() {
           point(15.6, 1530, "100 W")};
 }
 
+TEST(Choose, TwoPointsHaveNoKneeAndSaySo) {
+  const auto two = [](double slow_energy) { return of({point(1, 100), point(2, slow_energy)}); };
+  const Choice frugal = *two(40).choose(Knee{});
+  EXPECT_EQ(frugal.chosen, 1U);  // 80 J s against 100
+  EXPECT_EQ(frugal.rule, "least energy-delay product");
+  EXPECT_NE(frugal.note.find("three points"), std::string::npos);
+  EXPECT_EQ(two(60).choose(Knee{})->chosen, 0U);
+  EXPECT_EQ(two(60).choose(EnergyDelay{})->note, "");
+  // A dominated point and an equal one are no third; a point alone needs no word.
+  EXPECT_NE(of({point(1, 100), point(2, 40), point(3, 50), point(2, 40)}).choose(Knee{})->note, "");
+  EXPECT_EQ(of({point(1, 100), point(2, 120)}).choose(Knee{})->note, "");
+  EXPECT_EQ(of({point(1, 100), point(2, 40), point(4, 39)}).choose(Knee{})->note, "");
+}
+
 TEST(Choose, EveryRuleFindsItsPoint) {
   const Frontier frontier = of(sweep());
   EXPECT_EQ(frontier.choose(Deadline{11.0_s})->chosen, 1U);

@@ -43,8 +43,8 @@ void expect_point(const Point& point, const Json& expected, double to_seconds) {
   EXPECT_DOUBLE_EQ(point.time.value(), *expected.number("latency") * to_seconds);
   EXPECT_DOUBLE_EQ(point.energy.joules.value(), *expected.number("energy"));
   for (const auto& [name, value] : *expected.as_object()) {
-    const std::string* setting = point.config.find(name);
-    if (setting == nullptr || name == "avg_output_len") continue;
+    const auto setting = point.config.find(name);
+    if (!setting || name == "avg_output_len") continue;
     const std::string* text = value.as_string();
     EXPECT_EQ(*setting, text != nullptr ? *text : value.dump()) << name;
   }
@@ -125,7 +125,7 @@ Result<Profile> read_profile(const std::string& path) {
   std::vector<Point> points = table.groups[0].points;
   double highest = 0;
   for (Point& point : points) {
-    const std::string& window = *point.config.find("window_name");
+    const std::string window(*point.config.find("window_name"));
     const std::string limit = window.substr(window.rfind('_') + 1);
     highest = std::max(highest, *parse_number(limit));
     point.config = Config({{"power limit", limit + " W"}});

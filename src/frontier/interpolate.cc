@@ -17,13 +17,13 @@ struct Knot {
 };
 
 /// What follows the number in "300 W".
-std::string unit_of(const std::string& value) {
+std::string_view unit_of(std::string_view value) {
   return value.substr(value.find_last_of("0123456789.") + 1);
 }
 
 bool same_but_for(const Config& a, const Config& b, std::string_view setting) {
   Config masked = b;
-  if (const std::string* value = a.find(setting)) masked.set(setting, *value);
+  if (const auto value = a.find(setting)) masked.set(setting, *value);
   return masked == a;
 }
 
@@ -71,7 +71,9 @@ Point between(const Knot& a, const Knot& b, double weight, std::string_view sett
                    fmt::format("{:.6g}{}", value, unit_of(*a.point->config.find(setting))));
   point.time = a.point->time * (1 - weight) + b.point->time * weight;
   point.energy = a.point->energy * (1 - weight) + b.point->energy * weight;
-  point.energy.status = Status::kEstimated;
+  const bool simulated = point.energy.status == Status::kSimulated ||
+                         point.energy.mixed_with.contains(Status::kSimulated);
+  point.energy.set_status(simulated ? "simulated + estimated" : "estimated");
   point.rate = a.point->rate > 0 && b.point->rate > 0
                    ? a.point->rate * (1 - weight) + b.point->rate * weight
                    : 0;

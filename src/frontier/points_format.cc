@@ -22,8 +22,8 @@ constexpr std::string_view kFigureColumns =
 
 /// An empty cell means that the point has no such setting; an empty value is written as "%", and a
 /// value that begins with "%" gets another one.
-std::string setting_cell(const std::string& value) {
-  return value.empty() || value.front() == '%' ? "%" + value : value;
+std::string setting_cell(std::string_view value) {
+  return (value.empty() || value.front() == '%' ? "%" : "") + std::string(value);
 }
 std::string setting_value(std::string_view cell) {
   return std::string(cell.substr(cell.front() == '%' ? 1 : 0));
@@ -41,9 +41,9 @@ std::string systematic_cell(const std::vector<SystematicPart>& parts) {
 std::vector<std::string> setting_names(const std::vector<Point>& points) {
   std::vector<std::string> names;
   for (const Point& point : points) {
-    for (const Setting& setting : point.config.settings()) {
+    for (const Setting setting : point.config.settings()) {
       if (std::find(names.begin(), names.end(), setting.name) == names.end())
-        names.push_back(setting.name);
+        names.emplace_back(setting.name);
     }
   }
   return names;
@@ -58,8 +58,8 @@ std::string points_csv(const PointsFile& file) {
   out += std::string(kFigureColumns) + "\n";
   for (const Point& point : file.points) {
     for (const std::string& name : names) {
-      const std::string* value = point.config.find(name);
-      if (value != nullptr) out += csv_field(setting_cell(*value));
+      const auto value = point.config.find(name);
+      if (value) out += csv_field(setting_cell(*value));
       out += ",";
     }
     const Energy& energy = point.energy;
@@ -68,7 +68,7 @@ std::string points_csv(const PointsFile& file) {
         "{},{},{},{},{},{},{},{},{},{},{}\n", exact(point.time.value()),
         missing ? "" : exact(energy.joules.value()), missing ? "" : exact(energy.random.value()),
         csv_field(systematic_cell(energy.systematic)), finite_or_empty(energy.lower.value()),
-        finite_or_empty(energy.upper.value()), exact(point.rate), name_of(energy.status),
+        finite_or_empty(energy.upper.value()), exact(point.rate), energy.status_text(),
         name_of(energy.boundary), csv_field(energy.source), point.origin);
   }
   return out;
@@ -82,7 +82,7 @@ Json points_json(const PointsFile& file) {
   for (const Point& point : file.points) {
     Json entry = Json::object();
     Json::Object settings;
-    for (const Setting& setting : point.config.settings())
+    for (const Setting setting : point.config.settings())
       settings.emplace_back(setting.name, setting.value);
     entry["settings"] = Json::of(std::move(settings));
     entry["time_s"] = point.time.value();
@@ -173,9 +173,7 @@ class RowReader {
 
   Result<Energy> energy(std::size_t row) const {
     Energy energy;
-    const auto status = status_named(trim(text(row, "status")));
-    if (!status) return bad(row, "status", "unknown status");
-    energy.status = *status;
+    if (!energy.set_status(trim(text(row, "status")))) return bad(row, "status", "unknown status");
     const std::string_view boundary_text = trim(text(row, "boundary"));
     const auto boundary = boundary_named(boundary_text.empty() ? "B0" : boundary_text);
     if (!boundary) return bad(row, "boundary", "unknown boundary");
@@ -234,10 +232,16 @@ Result<Point> point_from_json(const Json& entry) {
 Result<PointsFile> parse_json_file(std::string_view text, std::string_view name) {
   Result<Json> document = parse_json(text);
   if (!document) return fail(document, name);
-  const Json* points = document->find("points");
+  const Json* root = &*document;
+  const Json* points = root->find("points");
+  // What `sweep --json` prints holds the file as its member of that name.
+  if (points != nullptr && points->is_object()) {
+    root = points;
+    points = root->find("points");
+  }
   if (points == nullptr || points->as_array() == nullptr)
     return Error::invalid_argument(fmt::format("{}: no array 'points'", name));
-  PointsFile file{document->string("unit").value_or(""), {}};
+  PointsFile file{root->string("unit").value_or(""), {}};
   for (const Json& entry : *points->as_array()) {
     Result<Point> point = point_from_json(entry);
     if (!point) return fail(point, fmt::format("{}: point {}", name, file.points.size() + 1));

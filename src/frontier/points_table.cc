@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <unordered_map>
+#include <memory>
 
-#include "base/energy_json.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "frontier/column_roles.h"
 #include "frontier/points_format.h"
-#include "frontier/repeats.h"
+#include "frontier/row_groups.h"
 #include "frontier/row_source.h"
+#include "frontier/table_reader.h"
 
 namespace perjoule {
 
@@ -33,289 +31,132 @@ Outcome add_mapping(std::string_view text, ColumnMap& map) {
 
 namespace {
 
-/// "8" and "8.0" are the same value, "8" and "08b" are not.
-bool same_value(std::string_view a, std::string_view b) {
-  if (a == b) return true;
-  const auto x = parse_number(a);
-  const auto y = parse_number(b);
-  return x && y && *x == *y;
+std::string per_unit(const std::string& unit) {
+  return unit.empty() ? "whole runs, not per unit of work" : "per " + unit;
 }
 
-/// The `where` conditions, gathered by column.
-class Selection {
+/// Puts the inputs into one table.
+class Joiner {
  public:
-  explicit Selection(const PointsOptions& options) {
-    for (const auto& wanted : options.where) {
-      auto at = std::find_if(conditions_.begin(), conditions_.end(),
-                             [&](const Condition& c) { return c.name == wanted.first; });
-      if (at == conditions_.end()) at = conditions_.insert(at, Condition{wanted.first, {}});
-      at->values.push_back(wanted.second);
+  explicit Joiner(const PointsOptions& options) : options_(options), groups_(options.average) {}
+
+  Outcome add(std::string text, const std::string& name) {
+    const std::uint32_t file = next(name);
+    if (is_points_file(text)) {
+      PJ_TRY(PointsFile points, parse_points_file(text, name));
+      text = {};
+      return add_points(std::move(points), name, file);
     }
+    PJ_TRY(const std::unique_ptr<RowSource> rows, parse_rows(std::move(text), name));
+    silent_.push_back(name);
+    return read_table(*rows, options_, file, groups_, table_);
   }
-  /// Whether all columns match; `value_of(i)` gives the i-th condition's cell.
-  template <typename F>
-  bool keeps(F&& value_of) const {
-    for (std::size_t i = 0; i < conditions_.size(); ++i) {
-      const std::string_view cell = value_of(i);
-      const auto& values = conditions_[i].values;
-      if (std::none_of(values.begin(), values.end(),
-                       [&](const std::string& value) { return same_value(cell, value); }))
-        return false;
-    }
-    return true;
+  Outcome add(PointsFile points, const std::string& name) {
+    return add_points(std::move(points), name, next(name));
   }
-  std::size_t size() const { return conditions_.size(); }
-  const std::string& name(std::size_t i) const { return conditions_[i].name; }
+
+  /// Averages repeats and refuses an empty answer.
+  Result<PointsTable> finish() &&;
 
  private:
-  struct Condition {
-    std::string name;
-    std::vector<std::string> values;
-  };
-  std::vector<Condition> conditions_;
-};
-
-/// Puts points into the group of their key.
-class Grouper {
- public:
-  /// Groups that an earlier file brought are continued.
-  explicit Grouper(PointsTable& table) : table_(table) {
-    for (std::size_t i = 0; i < table.groups.size(); ++i)
-      known_.try_emplace(text_of_key(table.groups[i].key), i);
-  }
-  PointGroup& group(const Config& key) {
-    const auto [at, is_new] = known_.try_emplace(text_of_key(key), table_.groups.size());
-    if (is_new) table_.groups.push_back(PointGroup{key, {}});
-    return table_.groups[at->second];
+  std::uint32_t next(const std::string& name) {
+    table_.files.push_back(name);
+    return static_cast<std::uint32_t>(table_.files.size() - 1);
   }
 
- private:
-  static std::string text_of_key(const Config& key) {
-    std::string text;
-    for (const Setting& setting : key.settings()) (text += setting.value) += '\0';
-    return text;
-  }
-  PointsTable& table_;
-  std::unordered_map<std::string, std::size_t> known_;
-};
-
-/// The values a column has, for the message when none of them is the one asked for.
-std::string values_of(const RowSource& rows, std::size_t column) {
-  std::vector<std::string> seen;
-  std::string scratch;
-  for (std::size_t row = 0; row < rows.rows() && seen.size() <= 8; ++row) {
-    std::string value(rows.text(row, column, scratch));
-    if (std::find(seen.begin(), seen.end(), value) == seen.end()) seen.push_back(std::move(value));
-  }
-  std::string list;
-  for (std::size_t i = 0; i < std::min<std::size_t>(seen.size(), 8); ++i)
-    list += (i == 0 ? "'" : ", '") + seen[i] + "'";
-  return seen.size() > 8 ? list + ", ..." : list;
-}
-
-/// Reads the rows of one table of anyone's.
-class TableReader {
- public:
-  TableReader(const RowSource& rows, const PointsOptions& options, PointsTable& table)
-      : rows_(rows), options_(options), selection_(options), table_(table), grouper_(table) {}
-
-  Outcome read() {
-    PJ_TRY(roles_, find_roles(rows_, options_, table_.notes));
-    for (std::size_t i = 0; i < selection_.size(); ++i) {
-      PJ_TRY(const std::size_t column, column_named(rows_, selection_.name(i)));
-      where_.push_back(column);
+  /// Our own format: the settings are the columns.
+  Outcome add_points(PointsFile file, const std::string& name, std::uint32_t number) {
+    if (says_unit_.empty()) {
+      says_unit_ = name;
+      table_.unit = file.unit;
+    } else if (file.unit != table_.unit) {
+      return Error::invalid_argument(
+          fmt::format("figures of unlike work: {} are {}, {} are {}", says_unit_,
+                      per_unit(table_.unit), name, per_unit(file.unit)),
+          "give points that count the same unit of work");
     }
-    for (const std::string& name : options_.group_by) {
-      PJ_TRY(const std::size_t column, column_named(rows_, name));
-      group_.push_back(column);
-    }
-    const std::string energy = roles_.energy.present()
-                                   ? roles_.energy.label
-                                   : roles_.power.label + " x " + roles_.time.label;
-    source_ = rows_.name() + ":" + energy;
-    if (table_.time_column.empty()) table_.time_column = roles_.time.label;
-    if (table_.energy_column.empty()) table_.energy_column = energy;
-    table_.rows += rows_.rows();
-    const std::size_t before = table_.selected;
-    for (std::size_t row = 0; row < rows_.rows(); ++row) {
-      if (!selection_.keeps([&](std::size_t i) { return rows_.text(row, where_[i], scratch_); }))
-        continue;
+    const Selection selection(options_);
+    table_.rows += file.points.size();
+    for (Point& point : file.points) {
+      point.file = number;
+      const auto value = [&](const std::string& setting) {
+        return point.config.find(setting).value_or(std::string_view());
+      };
+      if (!selection.keeps([&](std::size_t i) { return value(selection.name(i)); })) continue;
       ++table_.selected;
-      PJ_TRY(Point point, read(row));
-      std::vector<Point>& points = grouper_.group(key_of(row)).points;
-      if (points.empty() && group_.empty() && where_.empty()) points.reserve(rows_.rows());
-      points.push_back(std::move(point));
+      Config key;
+      for (const std::string& setting : options_.group_by) key.set(setting, value(setting));
+      if (!options_.settings.empty()) {
+        Config narrowed;
+        for (const std::string& setting : options_.settings) narrowed.set(setting, value(setting));
+        point.config = std::move(narrowed);
+      }
+      groups_.add(key, std::move(point));
     }
-    if (table_.selected == before && rows_.rows() > 0) explain_empty();
     return {};
   }
 
- private:
-  Config key_of(std::size_t row) {
-    Config key;
-    for (const std::size_t column : group_)
-      key.set(rows_.columns()[column], rows_.text(row, column, scratch_));
-    return key;
-  }
-
-  Result<Point> read(std::size_t row) {
-    Point point;
-    std::vector<Setting> settings;
-    settings.reserve(roles_.settings.size());
-    for (const std::size_t column : roles_.settings) {
-      const std::string_view value = rows_.text(row, column, scratch_);
-      if (!value.empty()) settings.push_back(Setting{rows_.columns()[column], std::string(value)});
-    }
-    point.config = Config(std::move(settings));
-    point.origin = rows_.origin(row);
-    PJ_TRY(const double time, roles_.time.read(rows_, row));
-    if (!(time > 0)) return bad(row, roles_.time, "time is not above zero", time);
-    point.time = Seconds(time);
-    PJ_TRY(point.energy, read_energy(row, point));
-    if (roles_.rate.present()) {
-      PJ_TRY(point.rate, roles_.rate.read(rows_, row));
-      if (point.rate < 0) return bad(row, roles_.rate, "rate is below zero", point.rate);
-    }
-    return point;
-  }
-
-  Result<Energy> read_energy(std::size_t row, Point& point) {
-    Energy energy;
-    energy.source = source_;
-    energy.status = Status::kReconstructed;
-    if (roles_.status) {
-      const std::string_view name = rows_.text(row, *roles_.status, scratch_);
-      const auto status = status_named(name);
-      if (!status) {
-        return Error::invalid_argument(
-            fmt::format("{}: unknown status: '{}'", rows_.where(row, *roles_.status), name));
-      }
-      energy.status = *status;
-      if (energy.status == Status::kMissing) return energy;
-    }
-    double power = 0;
-    if (roles_.power.present()) {
-      PJ_TRY(power, roles_.power.read(rows_, row));
-      if (power < 0) return bad(row, roles_.power, "power is below zero", power);
-    }
-    if (roles_.energy.present()) {
-      PJ_TRY(const double joules, roles_.energy.read(rows_, row));
-      if (joules < 0) return bad(row, roles_.energy, "energy is below zero", joules);
-      energy.joules = Joules(joules);
-      // What draws P and uses E for a unit of work does P / E units a second.
-      if (joules > 0) point.rate = power / joules;
-    } else {
-      energy.joules = Watts(power) * point.time;
-    }
-    if (roles_.uncertainty.present()) {
-      PJ_TRY(const double expanded, roles_.uncertainty.read(rows_, row));
-      if (expanded < 0) return bad(row, roles_.uncertainty, "uncertainty is below zero", expanded);
-      energy.random = Joules(expanded / 2);
-    }
-    return energy;
-  }
-
-  tl::unexpected<Error> bad(std::size_t row, const FigureColumns& figure, std::string_view why,
-                            double value) const {
-    return Error::invalid_argument(
-        fmt::format("{}: {}: {}", rows_.where(row, figure.parts.front().first), why, value));
-  }
-
-  void explain_empty() {
-    for (std::size_t i = 0; i < where_.size(); ++i) {
-      table_.notes.push_back(fmt::format("{}: column '{}' holds {}", rows_.name(),
-                                         selection_.name(i), values_of(rows_, where_[i])));
-    }
-  }
-
-  const RowSource& rows_;
   const PointsOptions& options_;
-  Selection selection_;
-  PointsTable& table_;
-  Grouper grouper_;
-  ColumnRoles roles_;
-  std::vector<std::size_t> where_;
-  std::vector<std::size_t> group_;
-  std::string source_;
-  std::string scratch_;
+  PointsTable table_;
+  Grouper groups_;
+  std::string says_unit_;            ///< the input that the unit is taken from
+  std::vector<std::string> silent_;  ///< those that say nothing of their unit
 };
 
-/// Our own format: the settings are the columns.
-Outcome add_points_file(PointsFile file, const PointsOptions& options, PointsTable& table) {
-  const Selection selection(options);
-  Grouper grouper(table);
-  if (table.unit.empty()) table.unit = file.unit;
-  table.rows += file.points.size();
-  for (Point& point : file.points) {
-    const auto value = [&](const std::string& name) -> std::string_view {
-      const std::string* found = point.config.find(name);
-      return found != nullptr ? std::string_view(*found) : std::string_view();
-    };
-    if (!selection.keeps([&](std::size_t i) { return value(selection.name(i)); })) continue;
-    ++table.selected;
-    Config key;
-    for (const std::string& name : options.group_by) key.set(name, value(name));
-    if (!options.settings.empty()) {
-      Config narrowed;
-      for (const std::string& name : options.settings) narrowed.set(name, value(name));
-      point.config = std::move(narrowed);
-    }
-    grouper.group(key).points.push_back(std::move(point));
-  }
-  return {};
-}
-
-Outcome add_text(std::string_view text, std::string_view name, const PointsOptions& options,
-                 PointsTable& table) {
-  if (is_points_file(text)) {
-    PJ_TRY(PointsFile file, parse_points_file(text, name));
-    return add_points_file(std::move(file), options, table);
-  }
-  PJ_TRY(const std::unique_ptr<RowSource> rows, parse_rows(text, name));
-  return TableReader(*rows, options, table).read();
-}
-
-/// Averages repeats and refuses an empty answer.
-Result<PointsTable> finish(PointsTable table, std::string_view names,
-                           const PointsOptions& options) {
-  if (table.selected == 0) {
-    std::string why = fmt::format("{}: {}", names, table.rows == 0 ? "no rows" : "no row matches");
-    for (const std::string& note : table.notes) why += "; " + note;
+Result<PointsTable> Joiner::finish() && {
+  if (table_.selected == 0) {
+    std::string why;
+    for (const std::string& name : table_.files) why += (why.empty() ? "" : ", ") + name;
+    why += table_.rows == 0 ? ": no rows" : ": no row matches";
+    for (const std::string& note : table_.notes) why += "; " + note;
     return Error::not_found(why);
   }
-  if (!options.average) return table;
+  if (!says_unit_.empty()) {
+    for (const std::string& name : silent_) {
+      table_.notes.push_back(
+          fmt::format("{} does not say what its figures are for; they are taken "
+                      "as {}, as those of {} are",
+                      name, per_unit(table_.unit), says_unit_));
+    }
+  }
+  table_.groups = std::move(groups_).take();
   std::size_t left = 0;
-  for (PointGroup& group : table.groups) {
-    group.points = average_repeats(std::move(group.points));
-    left += group.points.size();
+  for (const PointGroup& group : table_.groups) left += group.points.size();
+  if (left < table_.selected) {
+    table_.notes.push_back(fmt::format("{} are repeats of {} and are averaged",
+                                       counted(static_cast<double>(table_.selected), "row"),
+                                       counted(static_cast<double>(left), "configuration")));
   }
-  if (left < table.selected) {
-    table.notes.push_back(fmt::format("{} rows are repeats of {} configurations and are averaged",
-                                      table.selected, left));
-  }
-  return table;
+  return std::move(table_);
 }
 
 }  // namespace
 
 Result<PointsTable> parse_points(std::string_view text, std::string_view name,
                                  const PointsOptions& options) {
-  PointsTable table;
-  PJ_CHECK(add_text(text, name, options, table));
-  return finish(std::move(table), name, options);
+  Joiner joiner(options);
+  PJ_CHECK(joiner.add(std::string(text), std::string(name)));
+  return std::move(joiner).finish();
+}
+
+Result<PointsTable> join_points(std::vector<PointsInput> inputs, const PointsOptions& options) {
+  Joiner joiner(options);
+  for (PointsInput& input : inputs) {
+    if (input.points) {
+      PJ_CHECK(joiner.add(std::move(*input.points), input.name));
+      continue;
+    }
+    PJ_TRY(std::string text, read_file(input.name));
+    PJ_CHECK(joiner.add(std::move(text), input.name == "-" ? "standard input" : input.name));
+  }
+  return std::move(joiner).finish();
 }
 
 Result<PointsTable> read_points(const std::vector<std::string>& paths,
                                 const PointsOptions& options) {
-  PointsTable joined;
-  std::string names;
-  for (const std::string& path : paths) {
-    const std::string name = path == "-" ? "standard input" : path;
-    names += (names.empty() ? "" : ", ") + name;
-    PJ_TRY(const std::string text, read_file(path));
-    PJ_CHECK(add_text(text, name, options, joined));
-  }
-  return finish(std::move(joined), names, options);
+  std::vector<PointsInput> inputs;
+  for (const std::string& path : paths) inputs.push_back({path, std::nullopt});
+  return join_points(std::move(inputs), options);
 }
 
 }  // namespace perjoule

@@ -22,6 +22,7 @@
 // or the table is in our own format (frontier/points_format.h), which keeps everything.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,7 @@
 
 #include "base/config.h"
 #include "base/result.h"
+#include "frontier/points_format.h"
 
 namespace perjoule {
 
@@ -66,6 +68,7 @@ struct PointsTable {
   std::string unit;                ///< of work, where the file says it
   std::string time_column;         ///< what the files call the time, e.g. "avg_tpot_s"
   std::string energy_column;       ///< and the energy
+  std::vector<std::string> files;  ///< the inputs' names; Point::file counts them
   std::vector<std::string> notes;  ///< what was taken for granted, one sentence each
   std::size_t rows = 0;            ///< in the files
   std::size_t selected = 0;        ///< kept by `where`
@@ -75,6 +78,14 @@ struct PointsTable {
 /// not_found when no row is selected. O(rows x columns used).
 Result<PointsTable> read_points(const std::vector<std::string>& paths,
                                 const PointsOptions& options);
+/// A file, or points that come from elsewhere, such as stored runs.
+struct PointsInput {
+  std::string name;                  ///< the path, or the name for messages
+  std::optional<PointsFile> points;  ///< given: not read from a file
+};
+/// Reads and joins all of them, in order. Figures per unlike units of work (steps and tokens, or
+/// steps and whole runs) are refused with invalid_argument, as far as the inputs say theirs.
+Result<PointsTable> join_points(std::vector<PointsInput> inputs, const PointsOptions& options);
 /// The same from one text; `name` is for messages and the energies' source.
 Result<PointsTable> parse_points(std::string_view text, std::string_view name,
                                  const PointsOptions& options);

@@ -15,7 +15,10 @@ namespace {
 PointsTable table(std::string_view text, const PointsOptions& options = {}) {
   auto read = parse_points(text, "t.csv", options);
   EXPECT_TRUE(read) << read.error().text();
-  return read ? *read : PointsTable{{PointGroup{}}, {}, {}, {}, {}, 0, 0};
+  if (read) return *read;
+  PointsTable none;
+  none.groups.emplace_back();
+  return none;
 }
 std::string error_of(std::string_view text, const PointsOptions& options = {}) {
   const auto read = parse_points(text, "t.csv", options);
@@ -225,5 +228,40 @@ TEST(PointsTable, ALargeTable) {
   ASSERT_TRUE(frontier);
   EXPECT_EQ(frontier->choose(Knee{})->feasible, std::size_t{kRows});
 }
+
+PointsInput measured(const std::string& name, const std::string& unit) {
+  Point point;
+  point.time = Seconds(1);
+  point.energy.joules = Joules(2);
+  point.energy.status = Status::kMeasured;
+  point.config.set("run", name);
+  return {name, PointsFile{unit, {point}}};
+}
+
+TEST(PointsTable, UnlikeWorkIsNotJoined) {
+  const auto joined = join_points({measured("a", "step"), measured("b", "step")}, {});
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(joined->unit, "step");
+  EXPECT_EQ(joined->files, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(joined->groups[0].points[1].file, 1U);
+  const auto tokens = join_points({measured("a", "step"), measured("b", "token")}, {});
+  ASSERT_FALSE(tokens);
+  EXPECT_EQ(tokens.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(tokens.error().message, "figures of unlike work: a are per step, b are per token");
+  EXPECT_FALSE(join_points({measured("a", ""), measured("b", "token")}, {}));
+  EXPECT_TRUE(join_points({measured("a", ""), measured("b", "")}, {}));
+}
+
+TEST(PointsTable, RowsShareTheNamesOfTheirSettingsAndLeaveEmptyOnesOut) {
+  const PointsTable read = table("a,b,time_s,energy_j\n1,2,1,1\n,2,1,1\n1,,1,1\n,,1,1\n3,4,1,1\n");
+  const auto& points = read.groups[0].points;
+  ASSERT_EQ(points.size(), 5U);
+  EXPECT_EQ(points[0].config.text(), "a 1, b 2");
+  EXPECT_EQ(points[1].config.text(), "b 2");
+  EXPECT_EQ(points[2].config.text(), "a 1");
+  EXPECT_TRUE(points[3].config.empty());
+  EXPECT_EQ(points[4].config.text(), "a 3, b 4");
+}
+
 }  // namespace
 }  // namespace perjoule

@@ -2,95 +2,91 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <unordered_map>
+#include <utility>
 
 namespace perjoule {
 
 namespace {
-
-/// Names are left out: they are the same in every row of a table.
-std::size_t hash_of(const Config& config) {
-  std::size_t seed = 0;
-  for (const Setting& setting : config.settings()) {
-    seed ^=
-        std::hash<std::string>{}(setting.value) + 0x9e3779b97f4a7c15U + (seed << 6U) + (seed >> 2U);
-  }
-  return seed;
-}
-
-/// For each point the first one of the same config (itself, when it is that). Open addressing over
-/// indices: a map of a million nodes would cost more than everything else here.
-std::vector<std::size_t> first_of_each(const std::vector<Point>& points) {
-  std::size_t slots = 16;
-  while (slots < 2 * points.size()) slots *= 2;
-  constexpr std::size_t kFree = std::numeric_limits<std::size_t>::max();
-  std::vector<std::size_t> table(slots, kFree);
-  std::vector<std::size_t> first(points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    first[i] = i;
-    if (points[i].config.empty()) continue;
-    std::size_t slot = hash_of(points[i].config) & (slots - 1);
-    while (table[slot] != kFree && points[table[slot]].config != points[i].config)
-      slot = (slot + 1) & (slots - 1);
-    if (table[slot] == kFree) table[slot] = i;
-    first[i] = table[slot];
-  }
-  return first;
-}
-
-/// The mean of members.size() >= 2 points, none of them missing unless all are.
-Point mean_of(const std::vector<Point>& points, const std::vector<std::size_t>& members) {
-  const auto n = static_cast<double>(members.size());
-  Point mean = points[members.front()];
-  for (std::size_t i = 1; i < members.size(); ++i) {
-    const Point& more = points[members[i]];
-    mean.time += more.time;
-    mean.rate += more.rate;
-    mean.energy = mean.energy + more.energy;
-  }
-  mean.time /= n;
-  mean.rate /= n;
-  mean.energy = mean.energy / n;
-  if (mean.energy.status == Status::kMissing) return mean;
-  double squares = 0;
-  for (const std::size_t i : members) {
-    const double off = (points[i].energy.joules - mean.energy.joules).value();
-    squares += off * off;
-  }
-  mean.energy.random = std::max(mean.energy.random, Joules(std::sqrt(squares / (n - 1) / n)));
-  return mean;
-}
-
+bool is_missing(const Point& point) { return point.energy.status == Status::kMissing; }
 }  // namespace
 
+/// The slot that holds the config's first point, or the free one where it belongs.
+RepeatCollector::Slot& RepeatCollector::slot_of(const Config& config, std::uint32_t hash) {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = hash & mask;
+  while (slots_[at].point != 0 &&
+         (slots_[at].hash != hash || points_[slots_[at].point - 1].config != config))
+    at = (at + 1) & mask;
+  return slots_[at];
+}
+
+/// Keeps at least half of the slots free.
+void RepeatCollector::grow() {
+  if (slots_.size() > 2 * points_.size()) return;
+  std::vector<Slot> before(std::max<std::size_t>(64, 2 * slots_.size()));
+  before.swap(slots_);
+  const std::size_t mask = slots_.size() - 1;
+  for (const Slot& slot : before) {
+    if (slot.point == 0) continue;
+    std::size_t at = slot.hash & mask;
+    while (slots_[at].point != 0) at = (at + 1) & mask;
+    slots_[at] = slot;
+  }
+}
+
+void RepeatCollector::add(Point point) {
+  // Four thousand million points are a terabyte: no index of one is larger.
+  if (average_ && !point.config.empty()) {
+    grow();
+    const auto hash = static_cast<std::uint32_t>(point.config.hash());
+    Slot& slot = slot_of(point.config, hash);
+    if (slot.point != 0) return repeat(slot.point - 1, std::move(point));
+    slot = {static_cast<std::uint32_t>(points_.size() + 1), hash};
+  }
+  points_.push_back(std::move(point));
+}
+
+RepeatCollector::Sum RepeatCollector::sum_of(Point point) {
+  const double joules = point.energy.joules.value();
+  return {std::move(point), 1, joules, 0};
+}
+
+void RepeatCollector::repeat(std::size_t first, Point point) {
+  const auto [at, is_new] = sums_.try_emplace(first);
+  Sum& sum = at->second;
+  if (is_new) sum = sum_of(points_[first]);
+  if (is_missing(point) != is_missing(sum.total)) {
+    // What is missing yields to what is there.
+    if (!is_missing(point)) sum = sum_of(std::move(point));
+    return;
+  }
+  sum.total.time += point.time;
+  sum.total.rate += point.rate;
+  sum.total.energy = sum.total.energy + point.energy;
+  sum.n += 1;
+  // Welford's sum of squares: of joules that differ in their last digits nothing is lost.
+  const double off = point.energy.joules.value() - sum.mean;
+  sum.mean += off / sum.n;
+  sum.squares += off * (point.energy.joules.value() - sum.mean);
+}
+
+std::vector<Point> RepeatCollector::take() && {
+  for (auto& [first, sum] : sums_) {
+    Point& mean = points_[first];
+    mean.time = sum.total.time / sum.n;
+    mean.rate = sum.total.rate / sum.n;
+    mean.energy = sum.n > 1 ? sum.total.energy / sum.n : std::move(sum.total.energy);
+    if (is_missing(mean) || sum.n < 2) continue;
+    const Joules scatter(std::sqrt(sum.squares / (sum.n - 1) / sum.n));
+    mean.energy.random = std::max(mean.energy.random, scatter);
+  }
+  return std::move(points_);
+}
+
 std::vector<Point> average_repeats(std::vector<Point> points) {
-  const std::vector<std::size_t> first = first_of_each(points);
-  std::unordered_map<std::size_t, std::vector<std::size_t>> repeats;  // by the first's index
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (first[i] != i) repeats[first[i]].push_back(i);
-  }
-  if (repeats.empty()) return points;
-  std::vector<Point> averaged;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (first[i] != i) continue;
-    const auto more = repeats.find(i);
-    if (more == repeats.end()) {
-      averaged.push_back(std::move(points[i]));
-      continue;
-    }
-    std::vector<std::size_t> members{i};
-    members.insert(members.end(), more->second.begin(), more->second.end());
-    std::vector<std::size_t> present;
-    for (const std::size_t member : members) {
-      if (points[member].energy.status != Status::kMissing) present.push_back(member);
-    }
-    if (present.empty()) present = members;
-    averaged.push_back(present.size() == 1 ? points[present.front()] : mean_of(points, present));
-    averaged.back().origin = points[i].origin;
-  }
-  return averaged;
+  RepeatCollector repeats;
+  for (Point& point : points) repeats.add(std::move(point));
+  return std::move(repeats).take();
 }
 
 }  // namespace perjoule

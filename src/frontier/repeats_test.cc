@@ -50,6 +50,26 @@ TEST(Repeats, AMissingRunIsLeftOut) {
   EXPECT_EQ(average_repeats({lost, lost})[0].energy.status, Status::kMissing);
 }
 
+TEST(Repeats, ManyConfigsInAnyOrderFindTheirOwn) {
+  RepeatCollector repeats;
+  for (std::size_t round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < 5000; ++i) {
+      const std::size_t config = (i * 7919) % 5000;
+      repeats.add(run(std::to_string(config), 1, 100.0 + static_cast<double>(config), i + 1));
+    }
+  }
+  const auto points = std::move(repeats).take();
+  ASSERT_EQ(points.size(), 5000U);
+  for (const Point& point : points) {
+    EXPECT_NEAR(point.energy.joules.value(), 100 + *point.config.number("batch"), 1e-9);
+    EXPECT_NEAR(point.energy.random.value(), 0, 1e-9);
+  }
+  RepeatCollector all(false);
+  all.add(run("8", 1, 1, 1));
+  all.add(run("8", 1, 1, 2));
+  EXPECT_EQ(std::move(all).take().size(), 2U);
+}
+
 TEST(Repeats, PointsWithoutSettingsStay) {
   EXPECT_EQ(average_repeats({run("", 1, 1, 1), run("", 1, 1, 2)}).size(), 2U);
 }

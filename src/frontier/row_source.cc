@@ -171,13 +171,13 @@ bool looks_like_json(std::string_view text) {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
-Result<std::unique_ptr<RowSource>> parse_rows(std::string_view text, std::string_view name) {
+Result<std::unique_ptr<RowSource>> parse_rows(std::string text, std::string_view name) {
   if (looks_like_json(text)) {
     Result<Json> document = parse_json(text);
     if (!document) return fail(document, name);
     return json_rows(std::move(*document), name);
   }
-  PJ_TRY(CsvTable table, parse_csv(text, name));
+  PJ_TRY(CsvTable table, take_csv(std::move(text), name));
   return csv_rows(std::move(table));
 }
 

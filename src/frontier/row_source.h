@@ -42,7 +42,7 @@ std::unique_ptr<RowSource> csv_rows(CsvTable table);
 /// Fails with invalid_argument when the document holds no such array, or more than one.
 Result<std::unique_ptr<RowSource>> json_rows(Json document, std::string_view name);
 /// Either, told apart by the first character.
-Result<std::unique_ptr<RowSource>> parse_rows(std::string_view text, std::string_view name);
+Result<std::unique_ptr<RowSource>> parse_rows(std::string text, std::string_view name);
 /// Whether a text is meant as JSON: its first character, past blanks and byte-order mark, is { or
 /// [.
 bool looks_like_json(std::string_view text);

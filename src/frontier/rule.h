@@ -26,7 +26,9 @@
 // Knee: t and E of the frontier are scaled to [0, 1] between its fastest and its least-energy point
 // (t' = (t - tmin) / (tmax - tmin), e' likewise); the knee is the point farthest below the chord
 // that joins those two, at distance (1 - t' - e') / sqrt(2). On a frontier without a bulge towards
-// the origin that is the fastest point.
+// the origin that is the fastest point. A knee needs a third point between the two ends: a frontier
+// of two is all chord, and both its points lie on it. There the one of the least energy-delay
+// product is taken instead, and the choice says so in its note.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,13 @@ Attributed part(const Energy& total, std::string owner, double share, double tic
   out.energy.random =
       Joules(std::hypot(out.energy.random.value(), total.joules.value() * sampling));
   // A share is a model of who used what, even where the total was measured.
-  if (out.energy.status == Status::kMeasured && share < 1) out.energy.status = Status::kEstimated;
+  if (share < 1) {
+    if (out.energy.status == Status::kMeasured) out.energy.status = Status::kEstimated;
+    if (out.energy.mixed_with.contains(Status::kMeasured)) {
+      out.energy.mixed_with.remove(Status::kMeasured);
+      if (out.energy.status != Status::kEstimated) out.energy.mixed_with.add(Status::kEstimated);
+    }
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/text.h"
 #include "device/cpu_facts.h"
 #include "device/process_times.h"
 #include "meter/process_tree.h"
@@ -105,6 +106,7 @@ class CommandLoop {
       unit_pipe_ = FileDescriptor(ends[0]);
       spawn.keep_open.push_back(ends[1]);
       spawn.variables.emplace_back("PERJOULE_UNIT_FD", std::to_string(ends[1]));
+      if (!options_.unit.empty()) spawn.variables.emplace_back("PERJOULE_UNIT", options_.unit);
     }
     spawn.capture_output = options_.unit_pattern.has_value();
     if (options_.budget || options_.duration) tree_.emplace(ProcessTree::adopt());
@@ -209,6 +211,7 @@ class CommandLoop {
 
   void handle_signals() {
     while (const auto arrived = signals_->next()) {
+      if (arrived->signal != SIGUSR1 && arrived->signal != SIGUSR2) signal_ = arrived->signal;
       if (child_) {
         if (!arrived->from_terminal) child_->send_signal(arrived->signal);
       } else if (arrived->signal != SIGUSR1 && arrived->signal != SIGUSR2) {
@@ -291,6 +294,7 @@ class CommandLoop {
     result.stopped = stopped_;
     result.left_running = left_running_;
     if (tree_) tree_->reap(0);
+    result.signal = signal_;
     result.units = units_.count();
     result.bad_unit_lines = units_.bad_lines();
     for (const auto& channel : meter_.channels()) {
@@ -301,6 +305,7 @@ class CommandLoop {
       if (auto timeline = channel->timeline())
         result.courses.push_back({channel->info(), std::move(timeline)});
     }
+    if (is_flop(options_.unit) && !believe_flop(result)) return {};
     Instant from = begin_;
     double count = 0;
     for (const UnitMark& mark : units_.marks()) {
@@ -313,6 +318,26 @@ class CommandLoop {
       count = mark.count;
     }
     return {};
+  }
+
+  /// Steps taken for FLOP would be nine orders of magnitude off, and nothing would show it: a count
+  /// of mere lines is left out, and lines without a number among others are told of.
+  bool believe_flop(CommandResult& result) const {
+    const auto lines = [](std::size_t n) { return counted(static_cast<double>(n), "line"); };
+    auto& notes = result.measurement.notes;
+    if (units_.counts_only_reports()) {
+      result.units = 0;
+      notes.push_back(fmt::format(
+          "the program counted {}, not FLOP: a report must hold its number of FLOP; the "
+          "count is left out",
+          lines(units_.reports())));
+      return false;
+    }
+    if (units_.bare_reports() > 0) {
+      notes.push_back(fmt::format("{} of {} held no number and counted as one FLOP",
+                                  units_.bare_reports(), lines(units_.reports())));
+    }
+    return true;
   }
 
   std::optional<Seconds> machine_cpu() const {
@@ -347,6 +372,7 @@ class CommandLoop {
   bool budget_reached_ = false;
   bool first_unit_reported_ = false;
   bool stopped_ = false;
+  int signal_ = 0;
 };
 
 }  // namespace

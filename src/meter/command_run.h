@@ -40,9 +40,10 @@ struct CommandOptions {
   /// sampling period, so that at most a period's energy comes on top, what the sources do not show
   /// yet (a tick) and what the program takes to end apart.
   std::optional<Joules> budget;
-  Seconds grace{
-      2};  ///< what is asked to end (SIGTERM) has this long before it is made to (SIGKILL)
+  /// What is asked to end (SIGTERM) has this long before it is made to (SIGKILL).
+  Seconds grace{2};
   bool count_units = false;
+  std::string unit;  ///< its name, which the program is told in PERJOULE_UNIT; may be empty
   std::optional<std::string> unit_pattern;
   std::optional<double> total_units;  ///< for a prediction of the whole
   std::string procfs = "/proc";
@@ -60,7 +61,8 @@ struct CommandResult {
   Measurement measurement;
   ExitState end;
   bool budget_reached = false;
-  bool stopped = false;                    ///< by a signal to us, or because `duration` was over
+  bool stopped = false;  ///< by a signal to us, or because `duration` was over
+  int signal = 0;        ///< the last INT, TERM, HUP or QUIT that came to us meanwhile
   std::vector<std::int64_t> left_running;  ///< processes that even SIGKILL did not end
   double units = 0;
   std::size_t bad_unit_lines = 0;

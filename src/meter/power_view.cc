@@ -103,6 +103,8 @@ Result<PowerPicture> PowerView::refresh() {
     if (known) {
       one.power = one.energy.joules / picture.span;
       picture.total += one.power;
+      picture.energy =
+          picture.energy.status == Status::kMissing ? one.energy : picture.energy + one.energy;
       so_far_[one.info.id] += one.energy.joules;
       if (one.info.kind == DeviceKind::kCpu) share_cpu(picture, now, one.power);
       if (one.info.kind == DeviceKind::kGpu) share_gpu(picture, *device, one.power);

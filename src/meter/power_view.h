@@ -42,6 +42,7 @@ struct PowerPicture {
   std::vector<ProcessPower> processes;  ///< most power first; those without any are left out
   Watts unattributed;                   ///< of devices that nobody kept busy
   Watts total;                          ///< of the sources that overlap no other
+  Energy energy = Energy::missing("");  ///< of those: how the total is known
 };
 
 class PowerView {

@@ -32,8 +32,8 @@ std::vector<Config> combinations(const std::vector<SweepAxis>& axes) {
 std::vector<std::string> substitute(const std::vector<std::string>& words, const Config& config) {
   std::vector<std::string> out;
   for (std::string word : words) {
-    for (const Setting& setting : config.settings()) {
-      const std::string placeholder = "{" + setting.name + "}";
+    for (const Setting setting : config.settings()) {
+      const std::string placeholder = "{" + std::string(setting.name) + "}";
       for (std::size_t at = word.find(placeholder); at != std::string::npos;
            at = word.find(placeholder, at + setting.value.size())) {
         word.replace(at, placeholder.size(), setting.value);
@@ -70,10 +70,7 @@ class SweepLoop {
     const std::vector<Config> order = trial_order();
     SweepResult result;
     for (const Config& config : order) {
-      if (!result.trials.empty() && pause(signals)) {
-        result.interrupted = true;
-        break;
-      }
+      if (!result.trials.empty() && pause(signals)) break;
       auto trial = run_trial(config);
       if (!trial) {
         (void)journal_.restore();
@@ -81,11 +78,9 @@ class SweepLoop {
       }
       result.trials.push_back(std::move(*trial));
       if (watch) watch({result.trials.size(), order.size(), result.trials.back()});
-      if (interrupted_) {
-        result.interrupted = true;
-        break;
-      }
+      if (signal_ != 0) break;
     }
+    result.signal = signal_;
     result.restored = journal_.restore();
     return result;
   }
@@ -147,12 +142,14 @@ class SweepLoop {
   }
 
   /// Cools down; true when a signal asked to stop.
-  bool pause(const SignalWatch& signals) const {
+  bool pause(const SignalWatch& signals) {
     const int ms = static_cast<int>(std::min(options_.cool_down.value(), 86'400.0) * 1e3);
     pollfd watched{signals.fd(), POLLIN, 0};
     ::poll(&watched, 1, ms);
     while (const auto arrived = signals.next()) {
-      if (arrived->signal != SIGUSR1 && arrived->signal != SIGUSR2) return true;
+      if (arrived->signal == SIGUSR1 || arrived->signal == SIGUSR2) continue;
+      signal_ = arrived->signal;
+      return true;
     }
     return false;
   }
@@ -163,14 +160,18 @@ class SweepLoop {
     CommandOptions command = options_.command;
     command.spawn.arguments = substitute(command.spawn.arguments, config);
     for (const SweepAxis& axis : options_.axes) {
-      const std::string& value = *config.find(axis.name);
+      const std::string value(*config.find(axis.name));
       PJ_CHECK(apply(axis, value, command, trial));
     }
     Meter meter(machine_.sources(), clock_, kTimelineBytes, options_.calibrations);
     PJ_TRY(const CommandResult result, run_command(meter, command));
     trial.exit_status = result.end.status;
-    interrupted_ =
-        result.end.signal == SIGINT || result.end.signal == SIGTERM || result.end.signal == SIGHUP;
+    // A program may take a signal and end as it likes: that one came to us says it too.
+    const bool ended_by_one = result.end.signal == SIGINT || result.end.signal == SIGTERM ||
+                              result.end.signal == SIGHUP || result.end.signal == SIGQUIT;
+    signal_ = result.signal != 0 ? result.signal : ended_by_one ? result.end.signal : 0;
+    // What was broken off is no measurement of the setting, whatever status it ended with.
+    if (signal_ != 0 && trial.exit_status == 0) trial.exit_status = 128 + signal_;
     fill(trial, result);
     return trial;
   }
@@ -211,11 +212,19 @@ class SweepLoop {
       for (const std::string& note : source.notes)
         trial.notes.push_back(source.info.id + " " + note);
     }
+    trial.notes.insert(trial.notes.end(), result.measurement.notes.begin(),
+                       result.measurement.notes.end());
     const Energy total = result.measurement.total();
     trial.units = result.units;
     if (result.units <= 0) {
       trial.time = result.measurement.duration;
       trial.energy = total;
+      if (!options_.command.count_units && !options_.command.unit_pattern) return;
+      // A whole run has no place among figures per unit.
+      trial.energy = Energy::missing(total.source, total.boundary);
+      trial.notes.push_back(
+          fmt::format("no {} was counted; left out",
+                      options_.command.unit.empty() ? "unit" : options_.command.unit));
       return;
     }
     Seconds time;
@@ -244,7 +253,7 @@ class SweepLoop {
   const Clock& clock_;
   KnobJournal& journal_;
   const SweepOptions& options_;
-  bool interrupted_ = false;
+  int signal_ = 0;
 };
 
 }  // namespace

@@ -59,7 +59,7 @@ struct SweepProgress {
 
 struct SweepResult {
   std::vector<SweepTrial> trials;  ///< in the order they ran
-  bool interrupted = false;
+  int signal = 0;    ///< the one that ended the sweep before its time; 0 when none did
   Outcome restored;  ///< whether every knob is back where it was
 };
 

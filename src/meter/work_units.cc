@@ -65,6 +65,7 @@ void UnitCounter::take_report(std::string_view bytes, Instant at) {
     const std::string_view text = trim(line);
     const auto units = text.empty() ? std::optional<double>(1) : parse_number(text);
     if (units && *units >= 0) {
+      bare_reports_ += text.empty() ? 1 : 0;
       add(*units, at);
     } else {
       ++bad_lines_;
@@ -78,6 +79,7 @@ void UnitCounter::take_output(std::string_view bytes, Instant at) {
     std::smatch match;
     if (!std::regex_search(line, match, pattern_->expression)) return;
     if (match.size() < 2 || !match[1].matched) {
+      ++bare_reports_;
       add(1, at);
       return;
     }
@@ -88,6 +90,10 @@ void UnitCounter::take_output(std::string_view bytes, Instant at) {
       add(*reached - count_, at);
     }
   });
+}
+
+bool is_flop(std::string_view unit) {
+  return equals_ignoring_case(unit, "flop") || equals_ignoring_case(unit, "flops");
 }
 
 namespace {

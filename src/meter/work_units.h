@@ -41,6 +41,12 @@ class UnitCounter {
   void take_output(std::string_view bytes, Instant at);
 
   double count() const { return count_; }
+  /// Reports and matches so far.
+  std::size_t reports() const { return reports_; }
+  /// Those of them that had no number and counted as one.
+  std::size_t bare_reports() const { return bare_reports_; }
+  /// Whether what was counted are the reports themselves: none of them said more than one.
+  bool counts_only_reports() const { return count_ > 0 && count_ <= static_cast<double>(reports_); }
   std::size_t bad_lines() const { return bad_lines_; }
   /// One mark a report, thinned beyond 65,536 by dropping every other.
   const std::vector<UnitMark>& marks() const { return marks_; }
@@ -56,8 +62,13 @@ class UnitCounter {
   std::size_t bad_lines_ = 0;
   std::size_t mark_every_ = 1;
   std::size_t reports_ = 0;
+  std::size_t bare_reports_ = 0;
   std::vector<UnitMark> marks_;
 };
+
+/// Whether a unit of that name is an arithmetic operation ("flop", "FLOP", "flops"): of those a
+/// step is billions, so that a report must say how many.
+bool is_flop(std::string_view unit);
 
 /// What the whole of a job will take, after some of its units are done.
 struct Prediction {

@@ -5,6 +5,20 @@
 namespace perjoule {
 namespace {
 
+TEST(UnitCounter, TellsLinesFromNumbers) {
+  UnitCounter steps;
+  steps.take_report("\n1\n\n", Instant{1});
+  EXPECT_TRUE(steps.counts_only_reports());
+  EXPECT_EQ(steps.reports(), 3U);
+  UnitCounter flop;
+  EXPECT_FALSE(flop.counts_only_reports());  // nothing was counted yet
+  flop.take_report("2.5e9\n\n", Instant{1});
+  EXPECT_FALSE(flop.counts_only_reports());
+  EXPECT_EQ(flop.bare_reports(), 1U);
+  EXPECT_TRUE(is_flop("FLOP") && is_flop("flops"));
+  EXPECT_FALSE(is_flop("step"));
+}
+
 TEST(UnitCounter, ReportsCountLinesAndNumbersAcrossPieces) {
   UnitCounter counter;
   counter.take_report("\n\n", Instant{1});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -48,8 +49,11 @@ std::int64_t size_of(const std::string& path) {
 /// Opens for reading. SQLite wants to make side files beside a WAL store; where it may not and
 /// nothing waits in the log, the file alone is the whole truth.
 Result<Database> open_to_read(const std::string& path, const SqliteOptions& options) {
-  if (!path_exists(path)) {
-    return Error::not_found(path + ": no run is stored yet", "perjoule run saves one");
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT)
+      return Error::not_found(path + ": no run is stored yet", "perjoule run saves one");
+    return Error::from_errno(errno, path, "set PERJOULE_STATE to a folder that can be read");
   }
   Result<Database> database = Database::open(path, Database::Mode::kRead, options.busy_timeout);
   if (database) return database;
@@ -137,6 +141,20 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, StoreA
   }
   PJ_TRY(Database database, open_to_write(path, options));
   return std::unique_ptr<Store>(new SqliteStore(std::move(database)));
+}
+
+Result<std::int64_t> SqliteStore::check(const std::string& path, const SqliteOptions& options) {
+  PJ_TRY(const Database database, open_to_read(path, options));
+  PJ_CHECK(check_version(database));
+  PJ_TRY(Statement pages, database.prepare("PRAGMA quick_check(1)"));
+  PJ_TRY(const bool answered, pages.step());
+  const std::string verdict = answered ? pages.text(0) : "no answer";
+  if (verdict != "ok") {
+    return Error::data_loss(
+        fmt::format("{}: the store is damaged: {}", path, verdict),
+        fmt::format("move it away; sqlite3 {} .recover saves what can be read", path));
+  }
+  return database.integer("SELECT count(*) FROM run");
 }
 
 Result<std::string> SqliteStore::save_run(const RunRecord& run) {

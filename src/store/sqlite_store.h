@@ -32,6 +32,10 @@ class SqliteStore final : public Store {
   static Result<std::unique_ptr<Store>> open(const std::string& path, StoreAccess access,
                                              const SqliteOptions& options = {});
 
+  /// Reads every page of the file and says how many runs it holds; not_found when there is none
+  /// yet, else fails as open() for reading does, with data_loss wherever the damage lies.
+  static Result<std::int64_t> check(const std::string& path, const SqliteOptions& options = {});
+
   Result<std::string> save_run(const RunRecord& run) override;
   Result<std::vector<RunRecord>> list_runs(const RunFilter& filter) const override;
   Result<RunRecord> load_run(std::string_view id) const override;

@@ -76,15 +76,15 @@ Json device_to_json(const RecordedDevice& device) {
 Result<RecordedSample> sample_from_json(const Json& json) {
   const Json::Array* const row = json.as_array();
   if (row == nullptr || row->size() != 1 + std::size(kColumns) || !row->front().is_number()) {
-    return Error::data_loss("a sample is not a row of time and " +
-                            std::to_string(std::size(kColumns)) + " readings");
+    return Error::invalid_argument("a sample is not a row of time and " +
+                                   std::to_string(std::size(kColumns)) + " readings");
   }
   RecordedSample sample;
   sample.at_s = *row->front().as_number();
   for (std::size_t i = 0; i < std::size(kColumns); ++i) {
     const Json& cell = (*row)[i + 1];
     if (!cell.is_null() && !cell.is_number()) {
-      return Error::data_loss(std::string("not a number: ") + kColumns[i].name);
+      return Error::invalid_argument(std::string("not a number: ") + kColumns[i].name);
     }
     sample.*kColumns[i].member = cell.as_number();
   }
@@ -95,19 +95,19 @@ Result<RecordedDevice> device_from_json(const Json& json) {
   RecordedDevice device;
   const auto name = json.string("name");
   const auto uuid = json.string("uuid");
-  if (!name || !uuid) return Error::data_loss("a device has no name or uuid");
+  if (!name || !uuid) return Error::invalid_argument("a device has no name or uuid");
   device.name = *name;
   device.uuid = *uuid;
   device.serial = json.string("serial").value_or("");
   for (const Fact& fact : kFacts) device.*fact.member = json.number(fact.name).value_or(0);
   const Json* const samples = json.find("samples");
   if (samples == nullptr || samples->as_array() == nullptr || samples->as_array()->empty()) {
-    return Error::data_loss("a device has no samples: " + device.uuid);
+    return Error::invalid_argument("a device has no samples: " + device.uuid);
   }
   for (const Json& row : *samples->as_array()) {
     PJ_TRY(RecordedSample sample, sample_from_json(row));
     if (!device.samples.empty() && sample.at_s < device.samples.back().at_s) {
-      return Error::data_loss("samples are not in order of time: " + device.uuid);
+      return Error::invalid_argument("samples are not in order of time: " + device.uuid);
     }
     device.samples.push_back(sample);
   }
@@ -191,15 +191,15 @@ Json to_json(const Recording& recording) {
 
 Result<Recording> recording_from_json(const Json& json) {
   if (json.string("schema") != kSchema) {
-    return Error::data_loss("not a recording of this version",
-                            std::string("the member \"schema\" must be ") + kSchema);
+    return Error::invalid_argument("not a recording of this version",
+                                   std::string("the member \"schema\" must be ") + kSchema);
   }
   Recording recording;
   recording.driver_version = json.string("driver_version").value_or("");
   const Json* const devices = json.find("devices");
   if (devices == nullptr || devices->as_array() == nullptr || devices->as_array()->empty() ||
       devices->as_array()->size() > kMaxDevices) {
-    return Error::data_loss("a recording has 1 to 16 devices");
+    return Error::invalid_argument("a recording has 1 to 16 devices");
   }
   for (const Json& entry : *devices->as_array()) {
     PJ_TRY(RecordedDevice device, device_from_json(entry));

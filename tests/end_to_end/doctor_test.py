@@ -1,84 +1,75 @@
-"""perjoule doctor --fix: what it puts back and writes, and that it writes on no other machine than the one it sees."""
+"""perjoule doctor on the store of runs: each thing that can be wrong with it, and its remedy."""
 import json
-import os
-import pathlib
+import sqlite3
 
 from command import NOBODY, CommandTest, main, needs_nobody
 
-RULES = ("sysusers.d/perjoule-rapl.conf", "udev/rules.d/70-perjoule-rapl.rules")
-
 
 class Doctor(CommandTest):
-    def setUp(self):
-        super().setUp()
-        self.tree = self.folder / "tree"
-        policy = self.tree / "sys/devices/system/cpu/cpufreq/policy0"
-        policy.mkdir(parents=True)
-        self.governor = policy / "scaling_governor"
-        self.governor.write_text("powersave\n")
-        (policy / "scaling_available_governors").write_text("performance powersave\n")
-        topology = self.tree / "sys/devices/system/cpu/cpu0/topology"
-        topology.mkdir(parents=True)
-        (topology / "physical_package_id").write_text("0\n")
-        self.environment.update(PERJOULE_SYSFS_ROOT=str(self.tree / "sys"), PERJOULE_NVML="/nonexistent.so")
-        self.real = [(pathlib.Path("/etc") / rule).exists() for rule in RULES]
+    def store(self):
+        return self.folder / "state" / "runs.db"
 
-    def tearDown(self):
-        now = [(pathlib.Path("/etc") / rule).exists() for rule in RULES]
-        self.assertEqual(now, self.real, "the real /etc was written to")
+    def keep_a_run(self):
+        kept = self.call("run", "--quiet", "--", "true")
+        self.assertIn("kept as run", kept.stderr)
 
-    def leave_a_knob(self):
-        """As a process that was killed leaves it."""
-        entry = {"knob": "cpu:0/governor", "original": "performance", "pid": 999999999, "start_ticks": 1,
-                 "boot_id": pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
-        knobs = self.folder / "knobs"
-        knobs.mkdir(exist_ok=True)
-        (knobs / "cpu:0@governor.json").write_text(json.dumps(entry))
+    def finding(self, **more):
+        """What it says of the store."""
+        told = self.call("doctor", "--json", **more)
+        findings = [f for f in json.loads(told.stdout)["findings"] if f["subject"] == "store"]
+        self.assertEqual(len(findings), 1, told.stdout)
+        self.assertEqual(findings[0]["weight"] == "hindrance", bool(findings[0]["remedy"]))
+        if findings[0]["weight"] == "hindrance":
+            self.assertEqual(told.returncode, 1)
+        return findings[0]
 
-    def test_the_rule_is_written_below_the_root_that_is_set(self):
-        fixed = self.call("doctor", "--fix", "--group", "power", "--json")
-        self.assertIn(fixed.returncode, (0, 1), fixed.stderr)
-        etc = self.tree / "sys/etc"
-        self.assertEqual(json.loads(fixed.stdout)["written"], [str(etc / rule) for rule in RULES])
-        self.assertIn("chgrp power", (etc / RULES[1]).read_text())
+    def test_a_store_that_is_well(self):
+        self.assertEqual(self.finding()["weight"], "fine")
+        self.keep_a_run()
+        well = self.finding()
+        self.assertEqual(well["weight"], "fine")
+        self.assertIn("1 run in", well["text"])
 
-    def test_a_root_of_its_own_wins(self):
-        fixed = self.call("doctor", "--fix", variables={"PERJOULE_ETC_ROOT": str(self.folder / "settings")})
-        self.assertIn(fixed.returncode, (0, 1), fixed.stderr)
-        self.assertTrue((self.folder / "settings" / RULES[1]).exists())
+    def test_a_file_where_the_folder_should_be(self):
+        path = self.write("notes.txt", "x")
+        found = self.finding(variables={"PERJOULE_STATE": path})
+        self.assertIn(f"{path}: not a folder", found["text"])
+        self.assertIn("PERJOULE_STATE", found["remedy"])
+        for words in (("runs", "list"), ("runs", "show", "last"), ("frontier", "last"), ("compare", "last", "last~1")):
+            refused = self.call(*words, variables={"PERJOULE_STATE": path})
+            self.assertEqual(refused.returncode, 3, (words, refused.stderr))
+            self.assertIn(path, refused.stderr)
+            self.assertNotIn("no run is stored", refused.stderr)
+        run = self.call("run", "--", "sh", "-c", "exit 6", variables={"PERJOULE_STATE": path})
+        self.assertEqual(run.returncode, 6)
+        self.assertIn("not kept", run.stderr)
 
-    def test_within_the_twin_the_simulated_machine_is_mended(self):
-        del self.environment["PERJOULE_SYSFS_ROOT"], self.environment["PERJOULE_NVML"]
-        fixed = self.call("twin", "run", "--gpu", "h100", "--", os.environ["PERJOULE_COMMAND"], "doctor", "--fix",
-                          "--json")
-        self.assertIn(fixed.returncode, (0, 1), fixed.stderr)
-        for path in json.loads(fixed.stdout)["written"]:
-            self.assertFalse(path.startswith("/etc/"), path)
+    def test_a_newer_version(self):
+        self.keep_a_run()
+        with sqlite3.connect(self.store()) as database:
+            database.execute("PRAGMA user_version=99")
+        database.close()
+        self.assertIn("version 99", self.finding()["text"])
 
-    @needs_nobody
-    def test_an_ordinary_users_knobs_come_before_what_needs_root(self):
-        self.leave_a_knob()
-        for path in (self.folder, self.folder / "knobs", self.governor.parent):
-            path.chmod(0o777)
-        self.governor.chmod(0o666)
-        closed = self.folder / "closed"
-        closed.mkdir(mode=0o755)
-        fixed = self.call("doctor", "--fix", before=NOBODY, variables={"PERJOULE_ETC_ROOT": str(closed)})
-        self.assertEqual(self.governor.read_text().strip(), "performance")
-        self.assertIn("put back: cpu:0/governor put back to performance", fixed.stdout)
-        self.assertEqual(fixed.returncode, 3)
-        self.assertIn("sudo perjoule doctor --fix", fixed.stderr)
-        self.assertEqual(list(closed.iterdir()), [])
+    def test_damage_behind_a_whole_first_page(self):
+        self.keep_a_run()
+        with sqlite3.connect(self.store()) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.close()
+        with self.store().open("r+b") as file:
+            file.seek(4096 + 100)
+            file.write(b"\xaa" * 3 * 4096)
+        self.assertIn("move it away", self.finding()["remedy"])
 
     @needs_nobody
-    def test_what_an_ordinary_user_may_not_put_back_is_a_warning(self):
-        self.leave_a_knob()
-        self.folder.chmod(0o777)
-        (self.folder / "knobs").chmod(0o777)
-        run = self.call("run", "--", "true", before=NOBODY)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("cpu:0/governor: not put back to performance", run.stderr)
-        self.assertEqual(self.governor.read_text().strip(), "powersave")
+    def test_a_folder_that_may_not_be_written(self):
+        self.keep_a_run()
+        for path in (self.folder, *self.folder.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        found = self.finding(before=NOBODY)
+        self.assertIn("cannot be written", found["text"])
+        self.assertIn("1 run in", found["text"])
+        self.assertIn("writable", found["remedy"])
 
 
 if __name__ == "__main__":

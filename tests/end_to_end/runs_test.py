@@ -64,6 +64,17 @@ class Runs(CommandTest):
         self.assertEqual(broken.returncode, 2)
         self.assertIn("x.json", broken.stderr)
 
+    def test_the_parts_of_a_change_carry_their_uncertainty(self):
+        documents = []
+        for name, seconds in (("short", "0.2"), ("long", "0.5")):
+            path = str(self.folder / f"{name}.json")
+            self.assertEqual(self.call("run", "--quiet", "--baseline", "200ms", "--output", path, "--", "sleep",
+                                       seconds).returncode, 0)
+            documents.append(path)
+        told = self.call("compare", *documents)
+        joules = r"-?[\d.]+ \+- [\d.]+ \w*J"
+        self.assertRegex(told.stdout, f"(?m)^static {joules}, dynamic {joules}")
+
     def test_a_store_of_a_newer_version_is_left_alone(self):
         self.kept("true")
         with sqlite3.connect(self.store()) as database:
@@ -114,6 +125,13 @@ class Runs(CommandTest):
         run = self.on_a_full_disk()
         self.assertEqual(run.returncode, 6, run.stderr)
         self.assertIn("not kept", run.stderr)
+        self.assertIn("time", run.stdout)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
+    def test_a_document_that_cannot_be_written_costs_no_figure(self):
+        run = self.on_a_full_disk("--output", "{disk}/run.json")
+        self.assertEqual(run.returncode, 125, run.stderr)
+        self.assertIn("run.json", run.stderr)
         self.assertIn("time", run.stdout)
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")

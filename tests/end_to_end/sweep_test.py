@@ -36,7 +36,8 @@ class Sweep(CommandTest):
         self.on_twin("points")
         points = json.loads((self.folder / "points.json").read_text())["points"]
         self.assertEqual([point["settings"]["power limit"] for point in points], ["300 W", "500 W", "700 W"])
-        self.assertEqual({point["energy"]["status"] for point in points}, {"simulated"})
+        for point in points:  # of the GPU, beside whatever there is of this machine's processors
+            self.assertIn("simulated", point["energy"]["status"].split(" + "))
         self.assertGreater(points[0]["time_s"], points[-1]["time_s"])
         chosen = self.call("frontier", str(self.folder / "points.json"), "--slowdown", "1.5")
         self.assertEqual(chosen.returncode, 0, chosen.stderr)
@@ -46,6 +47,33 @@ class Sweep(CommandTest):
 
     def test_ctrl_c_restores_the_knob(self):
         self.on_twin("interrupted")
+
+    def test_an_interrupted_sweep_shows_what_it_has_and_exits_130(self):
+        self.on_twin("interrupted_late")
+
+    def test_a_program_that_takes_the_signal_and_ends_well_ends_the_sweep_too(self):
+        self.on_twin("interrupted_politely")
+
+    def test_an_output_that_cannot_be_written_is_told_before_the_sweep_starts(self):
+        started = self.folder / "started"
+        for path, status in (("/nonexistent/folder/points.csv", 2), (str(self.folder), 3)):
+            refused = self.call("sweep", "--param", "n=1,2", "--output", path, "--", "touch", str(started))
+            self.assertEqual(refused.returncode, status, refused.stderr)
+            self.assertIn(path, refused.stderr)
+            self.assertFalse(started.exists())
+
+    def test_a_whole_run_has_no_place_among_figures_per_unit(self):
+        script = "test $n = 1 || for i in 1 2; do echo >&$PERJOULE_UNIT_FD; sleep 0.05; done"
+        path = self.folder / "points.json"
+        swept = self.call("sweep", "--param", "n=1,2", "--unit", "step", "--output", str(path), "--", "sh", "-c", script)
+        self.assertIn("no step was counted; left out", swept.stderr)
+        self.assertEqual([p["settings"]["n"] for p in json.loads(path.read_text())["points"]], ["2"])
+
+    def test_what_a_sweep_prints_is_read_as_points(self):
+        printed = self.call("sweep", "--param", "n=1,2", "--json", "--", "sleep", "0.0{n}")
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        read = self.json("frontier", self.write("sweep.json", printed.stdout), "--json", "--all")
+        self.assertEqual({p["settings"]["n"] for p in read["groups"][0]["points"]}, {"1", "2"})
 
     def test_after_sigkill_the_next_start_restores_it(self):
         self.on_twin("killed")
@@ -97,7 +125,35 @@ class Scenes:
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does: the whole group
         status = running.wait(timeout=30)
         assert limit_mw() == 700_000, f"left at {limit_mw()}"
-        assert status != 0, status
+        assert status == 130, status
+
+    def interrupted_late(self):
+        path = self.folder / "points.csv"
+        running = subprocess.Popen(self.sweep("300,400", "--output", str(path), "--", "sh", "-c",
+                                              "sleep $(test -e second && echo 30 || echo 0.3); touch second"),
+                                   start_new_session=True, cwd=self.folder, text=True, stdout=subprocess.PIPE)
+        self.wait_for_limit(400_000)
+        os.killpg(running.pid, signal.SIGINT)
+        out, _ = running.communicate(timeout=30)
+        assert running.returncode == 130, running.returncode
+        assert limit_mw() == 700_000, f"left at {limit_mw()}"
+        assert "300 W" in out and "400 W" not in out, out
+        assert "300 W" in path.read_text()
+
+    def interrupted_politely(self):
+        running = subprocess.Popen(self.sweep("300,400", "--", "sh", "-c", "trap 'exit 0' TERM; touch ready; sleep 30 & wait"),
+                                   start_new_session=True, cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.wait_for_limit(300_000)
+        for _ in range(500):
+            if (self.folder / "ready").exists():
+                break
+            subprocess.run(["sleep", "0.02"], check=True)
+        running.send_signal(signal.SIGTERM)
+        _, err = running.communicate(timeout=30)
+        assert running.returncode == 143, (running.returncode, err)
+        assert "interrupted before anything was measured" in err, err
+        assert limit_mw() == 700_000, f"left at {limit_mw()}"
 
     def killed_then_others(self):
         for words in (["run", "--", "true"], ["devices"], ["devices", "--json"], ["top", "--count", "1", "--every", "0.1s"],

@@ -13,6 +13,7 @@
 #include "device/nvml_library.h"
 #include "device/nvml_sources.h"
 #include "device/roots.h"
+#include "load_probe.h"
 
 namespace {
 
@@ -145,6 +146,18 @@ int main(int argc, char** argv) {
   probe_costs(**library, gpu, report);
   probe_clocks(**library, gpu, report);
   probe_setter(**library, gpu, report);
+  const auto tried = [&report](const char* what, const Outcome& outcome) {
+    if (outcome) return;
+    fmt::print("{}: {}\n", what, outcome.error().text());
+    report["not_answered"][what] = outcome.error().text();
+  };
+  std::unique_ptr<GpuLoad> load;
+  tried("samples", probe_samples(Roots::from_environment().nvml, gpu, report));
+  tried("power", probe_power(**library, gpu, load, report));
+  if (load != nullptr) {
+    tried("square wave", probe_square_wave(**library, gpu, *load, report));
+    tried("cap step", probe_cap_step(**library, gpu, *load, report));
+  }
   if (argc == 3 && std::string_view(argv[1]) == "--json") {
     if (const Outcome written = write_file_atomically(argv[2], report.dump(2) + "\n"); !written) {
       fmt::print(stderr, "gpu_probe: {}\n", written.error().text());

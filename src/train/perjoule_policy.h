@@ -1,0 +1,62 @@
+// Our batch-size optimiser: a downhill walk in log batch size with futility stops, then Thompson
+// sampling between the two sizes that bracket the minimum. docs/train.md has the formulas.
+//
+// What it knows that a bandit with independent arms does not:
+// - cost = epochs x cost of an epoch. The second is known after one epoch; only epochs are noisy,
+//   and their relative spread is about the same at every batch size, so one pooled variance serves
+//   all arms from the first repeat on.
+// - Epochs to a target do not fall as the batch grows, and at most double when it doubles (the
+//   critical batch size: McCandlish et al. 2018), so that one epoch at a new size bounds its cost
+//   from below.
+// - Cost over log batch size has one valley: beyond a size that is dearer than its neighbour
+// nothing
+//   is tried, and between two tried sizes a parabola tells what to expect.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "train/batch_size_policy.h"
+#include "train/epoch_model.h"
+
+namespace perjoule {
+
+class PerjoulePolicy final : public BatchSizePolicy {
+ public:
+  static Result<std::unique_ptr<BatchSizePolicy>> make(const JobSpec& spec);
+
+  std::string_view name() const override { return "perjoule"; }
+  int next(Random& random, const std::vector<int>& running) override;
+  int most_epochs(int batch_size, Joules epoch_cost) const override;
+  void report(const TrialResult& result, Joules job_cost) override;
+  void report_never_started(int batch_size) override;
+
+ private:
+  /// What is known of one batch size.
+  struct Arm {
+    std::vector<double> epochs;  ///< of trainings that reached the target, oldest first
+    double epoch_cost = 0;       ///< at its cheapest limit, as of the last training
+    int failures = 0;            ///< trainings that were stopped or missed the target
+    bool futile = false;         ///< the last failure was a stop after one epoch
+    bool tried() const { return !epochs.empty() || failures > 0; }
+    /// Nothing beyond it, as seen from the best size, is better.
+    bool closed() const { return !epochs.empty() || (failures > 0 && !futile); }
+    double mean_epochs() const;
+    double cost() const { return mean_epochs() * epoch_cost; }
+  };
+  explicit PerjoulePolicy(JobSpec spec) : spec_(std::move(spec)), arms_(spec_.batch_sizes.size()) {}
+
+  std::optional<std::size_t> best() const;
+  std::optional<std::size_t> step_from(std::size_t best, bool up) const;
+  std::optional<std::size_t> first_that_may_reach() const;
+  std::size_t sample(Random& random) const;
+  std::vector<EpochRecord> records() const;
+  double epoch_cost_at(std::size_t index, Random& random) const;
+  std::size_t index_of(int batch_size) const;
+  double log_size(std::size_t index) const;
+
+  JobSpec spec_;
+  std::vector<Arm> arms_;
+};
+
+}  // namespace perjoule
