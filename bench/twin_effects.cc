@@ -32,8 +32,7 @@ struct SweepError {
 /// Squared relative errors of time and energy over all limits, by device; one job apart.
 std::map<std::string, SweepError> sweep_errors(const std::string& folder) {
   std::map<std::string, SweepError> errors;
-  for (const Job& job :
-       pb::must(read_jobs(std::string(PERJOULE_SOURCE_DIR) + "/data/twin_jobs.csv"))) {
+  for (const Job& job : shipped_jobs()) {
     const bool volta = job.device == "v100-pcie";
     const auto measured =
         pb::must(read_zeus_sweep(folder + (volta ? "/V100+" : "/A40+") + job.name + "+gpu0.csv"));

@@ -12,6 +12,7 @@ Verb frontier_verb();
 Verb run_verb();
 Verb sweep_verb();
 Verb top_verb();
+Verb train_power_limit_verb();
 Verb train_simulate_verb();
 std::vector<Verb> runs_verbs();
 std::vector<Verb> twin_verbs();

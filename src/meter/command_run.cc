@@ -141,8 +141,10 @@ class CommandLoop {
       // The first unit is what a prediction waits for.
       const bool first_unit = options_.total_units && units_.count() > 0 && !first_unit_reported_;
       first_unit_reported_ |= first_unit;
-      if (now >= next_progress || first_unit) {
-        report(now);
+      const bool unit_done = options_.progress_at_units && units_.count() > units_reported_ &&
+                             now - last_report_at() >= options_.every;
+      if (now >= next_progress || first_unit || unit_done) {
+        report(now, unit_done);
         next_progress = now + options_.progress_every;
       }
       if (options_.budget && now >= next_look_) look_at_budget(now);
@@ -170,7 +172,7 @@ class CommandLoop {
     return static_cast<int>(std::clamp(ms + 1, 0.0, 60'000.0));
   }
 
-  void report(Instant now) {
+  void report(Instant now, bool at_unit) {
     if (options_.pid) last_tree_cpu_ = tree_cpu(*options_.pid);
     if (!options_.progress) return;
     const Energy energy = window_->so_far().total();
@@ -179,7 +181,8 @@ class CommandLoop {
     progress.energy = energy;
     progress.power =
         (energy.joules - last_reported_) / std::max(now - last_report_at(), Seconds(1e-9));
-    progress.units = units_.count();
+    progress.units = units_reported_ = units_.count();
+    progress.at_unit = at_unit;
     if (options_.total_units && units_.count() > 0) {
       progress.whole =
           predict_total(unit_costs_so_far(energy.joules / progress.elapsed), *options_.total_units,
@@ -364,6 +367,7 @@ class CommandLoop {
   Instant begin_;
   Instant stop_began_;
   Instant next_look_;  ///< at the budget
+  double units_reported_ = 0;
   Instant last_reported_at_;
   Joules last_reported_;
   Seconds last_tree_cpu_;

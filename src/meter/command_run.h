@@ -25,6 +25,7 @@ struct RunProgress {
   Energy energy;
   Watts power;  ///< mean since the last report
   double units = 0;
+  bool at_unit = false;  ///< a unit has just been reported, so that the totals hold whole units
   std::optional<Prediction> whole;
 };
 
@@ -48,6 +49,9 @@ struct CommandOptions {
   std::optional<double> total_units;  ///< for a prediction of the whole
   std::string procfs = "/proc";
   Seconds progress_every{0.5};
+  /// Progress is told at reported units too, right when one is done (at most once a sampling
+  /// period), so that totals and units belong together.
+  bool progress_at_units = false;
   std::function<void(const RunProgress&)> progress;
 };
 

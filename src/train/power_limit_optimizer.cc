@@ -81,9 +81,7 @@ std::optional<Watts> PowerLimitOptimizer::end_profile(const StepTotals& now) {
   Point point;
   point.config.set("power limit", fmt::format("{:g} W", asked_->value()));
   point.time = (now.time - mark_->time) / steps;
-  point.energy.joules = (now.energy - mark_->energy) / steps;
-  point.energy.status = Status::kMeasured;
-  point.energy.source = "steps";
+  point.energy = (now.energy - mark_->energy) / steps;
   points_.push_back(std::move(point));
   mark_ = now;
   ++next_;
@@ -123,7 +121,7 @@ std::optional<Watts> PowerLimitOptimizer::watch(const StepTotals& now) {
     return std::nullopt;
   const Point& chosen = points_[choice_->chosen];
   const double time = (now.time - mark_->time) / steps / chosen.time;
-  const double energy = (now.energy - mark_->energy) / steps / chosen.energy.joules;
+  const double energy = (now.energy.joules - mark_->energy.joules) / steps / chosen.energy.joules;
   mark_ = now;
   const bool strange = std::abs(time - 1) > plan_.drift || std::abs(energy - 1) > plan_.drift;
   strange_ = strange ? strange_ + 1 : 0;

@@ -40,7 +40,7 @@ struct PowerLimitPlan {
 /// Running totals since some start.
 struct StepTotals {
   Seconds time;
-  Joules energy;
+  Energy energy;
   double steps = 0;
 };
 

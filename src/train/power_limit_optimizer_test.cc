@@ -17,7 +17,9 @@ class Machine {
  public:
   using Step = std::pair<Seconds, Joules>;
   explicit Machine(std::function<Step(Watts)> step, Watts limit)
-      : step_(std::move(step)), limit_(limit) {}
+      : step_(std::move(step)), limit_(limit) {
+    totals_.energy.status = Status::kMeasured;
+  }
 
   /// Runs steps until the optimiser has settled, at most so many; answers how many it took.
   int run(PowerLimitOptimizer& optimizer, int most) {
@@ -31,7 +33,7 @@ class Machine {
   void step() {
     const Step taken = step_(limit_);
     totals_.time += taken.first;
-    totals_.energy += taken.second;
+    totals_.energy.joules += taken.second;
     totals_.steps += 1;
   }
   void set(Watts limit) {

@@ -9,6 +9,10 @@
 #include "base/csv.h"
 #include "twin/simulation.h"
 
+namespace perjoule {
+extern const std::string_view kTwinJobsCsv;
+}
+
 namespace perjoule::twin {
 namespace {
 
@@ -47,8 +51,8 @@ SweepPoint simulate_limit(const Job& job, const Silicon& silicon, double limit_w
 
 }  // namespace
 
-Result<std::vector<Job>> read_jobs(const std::string& path) {
-  PJ_TRY(const CsvTable table, read_csv(path));
+Result<std::vector<Job>> parse_jobs(std::string_view text, std::string_view table_name) {
+  PJ_TRY(const CsvTable table, parse_csv(text, table_name));
   PJ_TRY(const std::size_t device, column_of(table, "device"));
   PJ_TRY(const std::size_t name, column_of(table, "job"));
   PJ_TRY(const std::size_t compute, column_of(table, "compute_s"));
@@ -65,6 +69,22 @@ Result<std::vector<Job>> read_jobs(const std::string& path) {
     jobs.push_back(std::move(job));
   }
   return jobs;
+}
+
+const std::vector<Job>& shipped_jobs() {
+  static const std::vector<Job> jobs =
+      parse_jobs(kTwinJobsCsv, "twin_jobs.csv").value_or(std::vector<Job>());
+  return jobs;
+}
+
+const Job* find_job(std::string_view name, std::string_view device) {
+  const auto chip = [](std::string_view key) { return key.substr(0, key.find('-')); };
+  const Job* found = nullptr;
+  for (const Job& job : shipped_jobs()) {
+    if (job.name != name || chip(job.device) != chip(device)) continue;
+    if (found == nullptr || job.device == device) found = &job;
+  }
+  return found;
 }
 
 Phase step_of(const Job& job, const Silicon& silicon, int steps) {

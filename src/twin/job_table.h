@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,8 +20,13 @@ struct Job {
   double pace_s = 0;     ///< the host cannot feed the same work faster than this
 };
 
-/// Reads data/twin_jobs.csv.
-Result<std::vector<Job>> read_jobs(const std::string& path);
+/// Reads a table of jobs; `name` is for messages.
+Result<std::vector<Job>> parse_jobs(std::string_view text, std::string_view name);
+/// The shipped ones: data/twin_jobs.csv.
+const std::vector<Job>& shipped_jobs();
+/// The job of that name on a device, or on the device of the same chip ("v100" for "v100-pcie"):
+/// none where it was not fitted for either.
+const Job* find_job(std::string_view name, std::string_view device);
 
 /// `steps` equal steps of a job as one phase each.
 Phase step_of(const Job& job, const Silicon& silicon, int steps);

@@ -12,29 +12,31 @@
 namespace perjoule::twin {
 namespace {
 
-std::string shipped() { return std::string(PERJOULE_SOURCE_DIR) + "/data/twin_jobs.csv"; }
-
 // The folder with the measured sweeps: PERJOULE_DATA, or beside the repository.
 std::string data_folder() {
   return environment("PERJOULE_DATA", std::string(PERJOULE_SOURCE_DIR) + "/../shared/data");
 }
 
 TEST(JobTable, ShippedJobsAreKnownDevices) {
-  const auto jobs = read_jobs(shipped());
-  ASSERT_TRUE(jobs) << jobs.error().text();
-  EXPECT_EQ(jobs->size(), 8u);
-  for (const Job& job : *jobs) {
+  EXPECT_EQ(shipped_jobs().size(), 8u);
+  for (const Job& job : shipped_jobs()) {
     EXPECT_TRUE(find_gpu_model(job.device)) << job.device;
     EXPECT_GT(job.pace_s, job.compute_s);
   }
 }
 
 TEST(JobTable, ComplainsAboutAMissingColumn) {
-  const std::string path = testing::TempDir() + "jobs.csv";
-  ASSERT_TRUE(write_file_atomically(path, "device,job\na40,x\n"));
-  const auto jobs = read_jobs(path);
+  const auto jobs = parse_jobs("device,job\na40,x\n", "jobs.csv");
   ASSERT_FALSE(jobs);
   EXPECT_NE(jobs.error().text().find("compute_s"), std::string::npos);
+}
+
+TEST(JobTable, AJobIsFoundOnADeviceOfTheSameChip) {
+  ASSERT_NE(find_job("resnet50", "v100"), nullptr);
+  EXPECT_EQ(find_job("resnet50", "v100")->device, "v100-pcie");
+  EXPECT_EQ(find_job("resnet50", "a40")->device, "a40");
+  EXPECT_EQ(find_job("resnet50", "h100"), nullptr);
+  EXPECT_EQ(find_job("nothing", "v100"), nullptr);
 }
 
 TEST(JobTable, SweepsMatchTheMeasuredOnes) {
@@ -43,11 +45,9 @@ TEST(JobTable, SweepsMatchTheMeasuredOnes) {
     ASSERT_EQ(environment("PERJOULE_DATA"), "") << "PERJOULE_DATA has no zeus_profiles";
     GTEST_SKIP() << "no measured sweeps: " << folder << " does not exist";
   }
-  const auto jobs = read_jobs(shipped());
-  ASSERT_TRUE(jobs);
   std::map<std::string, double> squares;
   std::map<std::string, double> counts;
-  for (const Job& job : *jobs) {
+  for (const Job& job : shipped_jobs()) {
     const bool volta = job.device == "v100-pcie";
     const auto measured =
         read_zeus_sweep(folder + (volta ? "/V100+" : "/A40+") + job.name + "+gpu0.csv");

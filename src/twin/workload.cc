@@ -6,6 +6,7 @@
 
 #include "device/nvml_abi.h"
 #include "twin/gpu_model.h"
+#include "twin/job_table.h"
 #include "twin/standin.h"
 
 namespace perjoule::twin {
@@ -21,6 +22,8 @@ struct Target {
   unsigned index = 0;
   double flop_per_s = 0;
   double bytes_per_s = 0;
+  std::string_view model;  ///< key of its GpuModel
+  perjoule_twin_phase job_step = kNothing;
 };
 
 class Machine {
@@ -50,7 +53,7 @@ class Machine {
     }
     for (const GpuModel& model : gpu_models()) {
       if (model.name != name) continue;
-      return Target{number, model.silicon.flop_per_s, model.silicon.bytes_per_s};
+      return Target{number, model.silicon.flop_per_s, model.silicon.bytes_per_s, model.key};
     }
     return Error::not_supported(std::string("a device that is played back does no work: ") + name);
   }
@@ -132,6 +135,24 @@ Outcome lockstep(const Machine& machine, const std::vector<Target>& targets,
   });
 }
 
+// The sweeps that the jobs were fitted to counted this many steps.
+constexpr int kFittedSteps = 40;
+
+Outcome set_job(const std::string& name, Target& target) {
+  const Job* const job = find_job(name, target.model);
+  if (job == nullptr) {
+    return Error::not_supported(
+        "no sweep of " + name + " is known for " + std::string(target.model),
+        "V100 and A40 have some");
+  }
+  PJ_TRY(const GpuModel* const model, find_gpu_model(target.model));
+  const Phase step = step_of(*job, model->silicon, kFittedSteps);
+  target.job_step.flop = step.flop;
+  target.job_step.activity = step.activity;
+  target.job_step.pace_s = step.pace_s;
+  return {};
+}
+
 Outcome one_step(const Machine& machine, const std::vector<Target>& targets,
                  const WorkOptions& options) {
   switch (options.kind) {
@@ -148,6 +169,8 @@ Outcome one_step(const Machine& machine, const std::vector<Target>& targets,
         phase.activity = 0.2 * options.activity;
         return phase;
       });
+    case WorkKind::kJob:
+      return machine.together(targets, [](const Target& t) { return t.job_step; });
     case WorkKind::kTraining:
       break;
   }
@@ -163,17 +186,27 @@ Outcome one_step(const Machine& machine, const std::vector<Target>& targets,
 
 }  // namespace
 
-Result<WorkKind> parse_work_kind(std::string_view word) {
+Outcome set_work(std::string_view word, WorkOptions& options) {
   constexpr std::pair<std::string_view, WorkKind> kWords[] = {
       {"training", WorkKind::kTraining},   {"matmul", WorkKind::kMatmul},
       {"decode", WorkKind::kDecode},       {"allreduce", WorkKind::kAllreduce},
       {"straggler", WorkKind::kStraggler},
   };
   for (const auto& [name, kind] : kWords) {
-    if (name == word) return kind;
+    if (name != word) continue;
+    options.kind = kind;
+    return {};
   }
-  return Error::invalid_argument("no such work: " + std::string(word),
-                                 "there are training, matmul, decode, allreduce and straggler");
+  for (const Job& job : shipped_jobs()) {
+    if (job.name != word) continue;
+    options.kind = WorkKind::kJob;
+    options.job = word;
+    return {};
+  }
+  return Error::invalid_argument(
+      "no such work: " + std::string(word),
+      "there are training, matmul, decode, allreduce, straggler, and the "
+      "jobs resnet50, resnet18, bert-base-uncased and shufflenetv2");
 }
 
 Outcome run_work(const std::string& library, const WorkOptions& options,
@@ -188,7 +221,8 @@ Outcome run_work(const std::string& library, const WorkOptions& options,
   }
   std::vector<Target> targets;
   for (const int index : devices) {
-    PJ_TRY(const Target target, machine.target(index));
+    PJ_TRY(Target target, machine.target(index));
+    if (options.kind == WorkKind::kJob) PJ_CHECK(set_job(options.job, target));
     targets.push_back(target);
   }
   for (int step = 1; step <= options.steps; ++step) {

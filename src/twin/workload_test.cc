@@ -20,15 +20,24 @@ class Workload : public StandinTest {
 TEST_F(Workload, EveryKindRunsOnAllDevices) {
   start({"h100", "a100"});
   for (const char* word : {"training", "matmul", "decode", "allreduce", "straggler"}) {
-    const auto kind = parse_work_kind(word);
-    ASSERT_TRUE(kind);
+    WorkOptions named;
+    ASSERT_TRUE(set_work(word, named));
     const Joules before[] = {world_->truth(0), world_->truth(1)};
-    const double took = seconds({.kind = *kind, .steps = 3});
+    const double took = seconds({.kind = named.kind, .steps = 3});
     EXPECT_GT(took, 0.05) << word;
     EXPECT_LT(took, 1.5) << word;
     EXPECT_GT((world_->truth(0) - before[0]).value(), 70 * took);
     EXPECT_GT((world_->truth(1) - before[1]).value(), 40 * took);
   }
+}
+
+TEST_F(Workload, AFittedJobTakesItsPace) {
+  start({"v100"});
+  WorkOptions job{.steps = 3};
+  ASSERT_TRUE(set_work("resnet50", job));
+  EXPECT_NEAR(seconds(job), 3 * 26.7771 / 40, 0.01);
+  start({"h100"});
+  EXPECT_FALSE(run_work(standin_path(), job, [](int) {}));  // there is no sweep of it
 }
 
 TEST_F(Workload, StragglerHoldsTheOthersBack) {
@@ -54,7 +63,8 @@ TEST_F(Workload, CapSlowsTrainingButNotDecode) {
 TEST_F(Workload, RefusesNonsense) {
   start({"h100"});
   const auto ignore = [](int) {};
-  EXPECT_FALSE(parse_work_kind("mining"));
+  WorkOptions none;
+  EXPECT_FALSE(set_work("mining", none));
   EXPECT_FALSE(run_work(standin_path(), {.steps = 0}, ignore));
   EXPECT_FALSE(run_work(standin_path(), {.duty = 2}, ignore));
   EXPECT_FALSE(run_work(standin_path(), {.devices = {4}}, ignore));

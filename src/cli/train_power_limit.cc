@@ -1,0 +1,222 @@
+// perjoule train power-limit: find the power limit of a training while it goes on.
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/frontier_view.h"
+#include "cli/machine.h"
+#include "cli/rule_options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "device/selection.h"
+#include "frontier/frontier.h"
+#include "meter/calibration.h"
+#include "meter/command_run.h"
+#include "train/power_limit_tuner.h"
+
+namespace perjoule::cli {
+namespace {
+
+constexpr std::size_t kTimelineBytes = 8U << 20U;
+constexpr int kOurFailure = 125;
+
+Result<double> steps_option(const Arguments& arguments, std::string_view option) {
+  const auto number = parse_number(arguments.value(option));
+  if (number && *number >= 0) return *number;
+  return Error::invalid_argument(
+      fmt::format("--{} {}: not a number of steps", option, arguments.value(option)));
+}
+
+Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
+  PowerLimitPlan plan;
+  PJ_TRY(plan.rule, rule_from(arguments));
+  const bool any_rule = !std::holds_alternative<Knee>(plan.rule) || arguments.has("knee");
+  if (!any_rule) plan.rule = EtaCost{};
+  PJ_TRY(plan.warm_up_steps, steps_option(arguments, "warm-up"));
+  PJ_TRY(plan.profile_steps, steps_option(arguments, "profile"));
+  PJ_TRY(const auto least, arguments.read<Seconds>("least", parse_seconds));
+  plan.least_time = *least;
+  PJ_TRY(const double drift, [&]() -> Result<double> {
+    const auto number = parse_number(arguments.value("drift"));
+    if (number && *number >= 0) return *number;
+    return Error::invalid_argument("--drift " + arguments.value("drift") +
+                                   ": not a share of 0 or more");
+  }());
+  plan.drift = drift;
+  if (arguments.has("limits")) {
+    PJ_TRY(std::vector<double> limits, parse_range(arguments.value("limits")));
+    std::sort(limits.begin(), limits.end(), std::greater<>());
+    for (const double limit : limits) plan.limits.emplace_back(limit);
+  }
+  return plan;
+}
+
+Result<CommandOptions> read_command(const Arguments& arguments) {
+  CommandOptions options;
+  options.spawn.arguments = arguments.command();
+  options.spawn.output_to_error = arguments.json();
+  options.count_units = true;
+  options.unit = "step";
+  if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
+  PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
+  options.every = *every;
+  options.progress_at_units = true;
+  return options;
+}
+
+/// The job's GPUs: those of --gpu, else those it may see.
+Result<ChosenSources> job_gpus(const Arguments& arguments, const Inventory& machine) {
+  std::vector<std::string> words = list_words(arguments.values("gpu"));
+  if (words.empty()) words = {"gpu"};
+  auto chosen = choose_sources(machine, words, VisibleVariables::from_environment());
+  if (!chosen && chosen.error().code == ErrorCode::kNotFound)
+    chosen.error().code = ErrorCode::kInvalidArgument;
+  return chosen;
+}
+
+void tell_progress(const PowerLimitTuner& tuner, std::size_t& told) {
+  const PowerLimitOptimizer& optimizer = tuner.optimizer();
+  if (told > optimizer.points().size()) told = 0;
+  for (; told < optimizer.points().size(); ++told) {
+    const Point& point = optimizer.points()[told];
+    complain(
+        fmt::format("{}: {} and {} a step", point.config.text(), to_text(point.time, 4),
+                    with_uncertainty(point.energy.joules, point.energy.expanded_uncertainty())));
+  }
+}
+
+struct Answer {
+  CommandResult run;
+  std::vector<Point> points;
+  std::optional<Choice> choice;
+  int repeats = 0;
+  std::vector<std::string> notes;
+  Outcome set = {};
+};
+
+Json document(const Answer& answer, const Rule& rule) {
+  Json json = Json::object();
+  json["schema"] = "perjoule.train-power-limit.v1";
+  json["rule"] = text_of(rule);
+  json["settled"] = answer.choice.has_value();
+  json["repeats"] = answer.repeats;
+  Json notes = Json::array();
+  for (const std::string& note : answer.notes) notes.push_back(note);
+  json["notes"] = std::move(notes);
+  json["steps"] = answer.run.units;
+  json["exit_status"] = answer.run.end.status;
+  if (answer.choice) {
+    const auto frontier = Frontier::make(answer.points);
+    FrontierView view{*frontier, *answer.choice};
+    view.unit = "step";
+    view.all = true;
+    json["result"] = frontier_json(view);
+  }
+  return json;
+}
+
+void show(const Answer& answer) {
+  for (const std::string& note : answer.notes) complain("note: " + note);
+  if (answer.repeats > 0)
+    complain(
+        fmt::format("the workload changed: measured again {}", counted(answer.repeats, "time")));
+  if (!answer.choice) {
+    complain(fmt::format(
+        "the command ended before all limits were measured ({} counted, {} measured): no choice",
+        counted(answer.run.units, "step"),
+        counted(static_cast<double>(answer.points.size()), "limit")));
+    if (answer.run.units == 0)
+      complain("no step was counted: give --unit-pattern, or write to PERJOULE_UNIT_FD");
+    return;
+  }
+  const auto frontier = Frontier::make(answer.points);
+  FrontierView view{*frontier, *answer.choice};
+  view.unit = "step";
+  view.all = true;
+  print(frontier_text(view));
+}
+
+Result<int> run(const Arguments& arguments) {
+  PJ_TRY(const PowerLimitPlan plan, read_plan(arguments));
+  PJ_TRY(CommandOptions options, read_command(arguments));
+  const RealClock clock;
+  const Inventory machine = find_machine(clock);
+  PJ_TRY(const ChosenSources gpus, job_gpus(arguments, machine));
+  for (const std::string& note : gpus.notes) complain(note);
+  PJ_TRY(const std::vector<Knob*> knobs, power_limit_knobs(machine, gpus.devices));
+  PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
+  PJ_TRY(PowerLimitTuner tuner, PowerLimitTuner::make(knobs, journal, plan));
+  PJ_TRY(const std::vector<Calibration> calibrations, load_calibrations(calibration_path()));
+  Meter meter(gpus.sources, clock, kTimelineBytes, calibrations);
+  Answer answer;
+  std::size_t told = 0;
+  options.progress = [&](const RunProgress& progress) {
+    // Between units the totals hold a part of a step.
+    if (!progress.at_unit || !answer.set) return;
+    answer.set = tuner.observe({progress.elapsed, progress.energy, progress.units});
+    if (!answer.set) complain("power limit: " + answer.set.error().text());
+    tell_progress(tuner, told);
+  };
+  PJ_TRY(answer.run, run_command(meter, options));
+  const Outcome restored = journal.restore();
+  if (!restored) complain(restored.error().text());
+  answer.points = tuner.optimizer().points();
+  answer.choice = tuner.optimizer().choice();
+  answer.repeats = tuner.optimizer().repeats();
+  answer.notes = tuner.notes();
+  if (arguments.json()) {
+    print(document(answer, plan.rule).dump(2) + "\n");
+  } else {
+    show(answer);
+  }
+  return answer.run.end.status;
+}
+
+}  // namespace
+
+Verb train_power_limit_verb() {
+  Verb verb;
+  verb.name = "train power-limit";
+  verb.summary = "find the power limit of a training while it goes on";
+  verb.description =
+      "Runs the command, measures its steps under each power limit from the highest down, sets the "
+      "one the rule\n"
+      "chooses (--eta 0.5 when none is given) and leaves it until the command ends; then every "
+      "limit is put back,\n"
+      "also after a signal, and after SIGKILL by the next perjoule. When a step's time or energy "
+      "changes by --drift,\n"
+      "all is measured again. Steps are the lines the command writes to the descriptor "
+      "PERJOULE_UNIT_FD, or matches\n"
+      "of --unit-pattern. The exit status is the command's own (128 + signal), 125 when measuring "
+      "failed.";
+  verb.options = {
+      {"unit-pattern", "REGEX",
+       "count steps in the output: a match each, or its group is the count so far"},
+      {"gpu", "WORD,...", "the job's GPUs; all it may see otherwise", "", true},
+      {"limits", "RANGE", "limits to try, W: 100:250:25; otherwise the GPU's own range by 25 W"},
+      {"warm-up", "STEPS", "under each limit before it is measured", "10"},
+      {"profile", "STEPS", "to measure under each limit", "40"},
+      {"least", "TIME", "and as long at least", "1s"},
+      {"drift", "SHARE", "change of a step after which all is measured again; 0: never", "0.1"},
+      {"every", "TIME", "sampling period", "100ms"},
+  };
+  for (Option& option : rule_options()) verb.options.push_back(std::move(option));
+  verb.takes_command = true;
+  verb.own_failure = kOurFailure;
+  verb.examples = {
+      "perjoule train power-limit --unit-pattern 'step (\\d+)' -- python3 train.py",
+      "perjoule train power-limit --slowdown 5% --limits 150:300:25 --json -- ./train",
+  };
+  verb.run = [](const Arguments& arguments) -> Result<int> {
+    Result<int> status = run(arguments);
+    if (status) return status;
+    complain("train power-limit: " + status.error().text());
+    const ErrorCode code = status.error().code;
+    const bool words = code == ErrorCode::kInvalidArgument || code == ErrorCode::kOutOfRange;
+    return words ? kUsage : kOurFailure;
+  };
+  return verb;
+}
+
+}  // namespace perjoule::cli

@@ -1,0 +1,90 @@
+#include "train/power_limit_tuner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace perjoule {
+namespace {
+
+constexpr double kUsualStep = 25;  // watts, as Zeus has it
+
+std::string text_of_limit(Watts limit) { return fmt::format("{:g} W", limit.value()); }
+
+}  // namespace
+
+Result<std::vector<Knob*>> power_limit_knobs(const Inventory& machine,
+                                             const std::vector<std::string>& devices) {
+  std::vector<Knob*> knobs;
+  for (Knob* knob : machine.knobs()) {
+    const KnobInfo& info = knob->info();
+    const bool wanted =
+        devices.empty() ? info.device.rfind("gpu:", 0) == 0
+                        : std::find(devices.begin(), devices.end(), info.device) != devices.end();
+    if (wanted && info.name == "power limit") knobs.push_back(knob);
+  }
+  if (knobs.empty()) {
+    return Error::not_found("no GPU here whose power limit can be set",
+                            "perjoule devices lists what can be set");
+  }
+  return knobs;
+}
+
+Result<std::vector<Watts>> limits_between(const std::vector<Knob*>& knobs, Watts step) {
+  if (!(step.value() > 0)) return Error::invalid_argument("the step between limits is not above 0");
+  double lowest = 0;
+  double highest = std::numeric_limits<double>::infinity();
+  for (const Knob* knob : knobs) {
+    lowest = std::max(lowest, knob->info().minimum);
+    highest = std::min(highest, knob->info().maximum);
+  }
+  if (knobs.empty() || !(lowest <= highest)) {
+    return Error::invalid_argument("the GPUs have no power limit in common",
+                                   "choose GPUs that are alike");
+  }
+  std::vector<Watts> limits;
+  for (double limit = highest; limit > lowest; limit -= step.value()) limits.emplace_back(limit);
+  limits.emplace_back(lowest);
+  return limits;
+}
+
+Result<PowerLimitTuner> PowerLimitTuner::make(std::vector<Knob*> knobs, KnobJournal& journal,
+                                              PowerLimitPlan plan) {
+  if (plan.limits.empty()) {
+    PJ_TRY(plan.limits, limits_between(knobs, Watts(kUsualStep)));
+  }
+  for (const Knob* knob : knobs) {
+    for (const Watts limit : plan.limits) {
+      if (limit.value() < knob->info().minimum || limit.value() > knob->info().maximum) {
+        return Error::out_of_range(fmt::format("power limit {:g} W: {} takes {:g} to {:g} W",
+                                               limit.value(), knob->info().device,
+                                               knob->info().minimum, knob->info().maximum));
+      }
+    }
+  }
+  if (auto* eta = std::get_if<EtaCost>(&plan.rule); eta != nullptr && !eta->max_power) {
+    eta->max_power = plan.limits.front() * static_cast<double>(knobs.size());
+  }
+  PJ_TRY(PowerLimitOptimizer optimizer, PowerLimitOptimizer::make(std::move(plan)));
+  return PowerLimitTuner(std::move(knobs), journal, std::move(optimizer));
+}
+
+Outcome PowerLimitTuner::observe(const StepTotals& now) {
+  if (failed_) return {};
+  const std::optional<Watts> limit = optimizer_.observe(now);
+  if (!limit) return {};
+  const std::string asked = text_of_limit(*limit);
+  for (Knob* knob : knobs_) {
+    const Result<std::string> in_force = journal_->turn(*knob, asked);
+    if (!in_force) {
+      failed_ = true;
+      return fail(in_force);
+    }
+    if (*in_force != asked)
+      notes_.push_back(
+          fmt::format("{}: {} asked, {} in force", knob->info().device, asked, *in_force));
+  }
+  return {};
+}
+
+}  // namespace perjoule

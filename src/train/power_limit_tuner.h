@@ -1,0 +1,54 @@
+// A PowerLimitOptimizer with its hands on the GPUs of one job: the limits it asks for are set on
+// all of them together, through the journal of knobs, so that they are put back whatever happens.
+//
+//   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
+//   PJ_TRY(auto tuner, PowerLimitTuner::make(power_limit_knobs(machine, devices), journal, plan));
+//   ... PJ_CHECK(tuner.observe({elapsed, energy, steps})) as steps are counted ...
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/journal.h"
+#include "train/power_limit_optimizer.h"
+
+namespace perjoule {
+
+/// The power-limit knobs of these devices (ids; empty for all GPUs). not_found when there is none.
+Result<std::vector<Knob*>> power_limit_knobs(const Inventory& machine,
+                                             const std::vector<std::string>& devices);
+
+/// From the highest limit that all knobs take down to their lowest by `step`, the lowest itself
+/// included. invalid_argument when they have no common range, or the step is not above 0.
+Result<std::vector<Watts>> limits_between(const std::vector<Knob*>& knobs, Watts step);
+
+class PowerLimitTuner {
+ public:
+  /// Plans without limits get those of limits_between(knobs, 25 W). With the rule EtaCost and no
+  /// Pmax, Pmax is the highest limit of all GPUs together. out_of_range when a limit lies outside a
+  /// knob's range, naming both.
+  static Result<PowerLimitTuner> make(std::vector<Knob*> knobs, KnobJournal& journal,
+                                      PowerLimitPlan plan);
+
+  /// Tells the job's running totals (energy over all its GPUs), and sets what is to be set. Errors:
+  /// the knobs' own; nothing is changed any more after one.
+  Outcome observe(const StepTotals& now);
+  void epoch_ended() { optimizer_.epoch_ended(); }
+
+  const PowerLimitOptimizer& optimizer() const { return optimizer_; }
+  /// What a limit came to that is not what was asked for: "gpu:0: 250 W asked, 200 W in force".
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  PowerLimitTuner(std::vector<Knob*> knobs, KnobJournal& journal, PowerLimitOptimizer optimizer)
+      : knobs_(std::move(knobs)), journal_(&journal), optimizer_(std::move(optimizer)) {}
+
+  std::vector<Knob*> knobs_;
+  KnobJournal* journal_;
+  PowerLimitOptimizer optimizer_;
+  std::vector<std::string> notes_;
+  bool failed_ = false;
+};
+
+}  // namespace perjoule
