@@ -10,6 +10,8 @@ namespace perjoule {
 namespace {
 
 constexpr int kStrangeWindows = 2;
+// A step that is slower by this much is slower, and not just noise.
+constexpr double kClearlySlower = 1.03;
 
 /// Rules whose answer may lie off the frontier, at a limit that is slower and takes more energy.
 bool needs_all_limits(const Rule& rule) {
@@ -92,7 +94,7 @@ std::optional<Watts> PowerLimitOptimizer::end_profile(const StepTotals& now) {
 bool PowerLimitOptimizer::rest_is_dominated() const {
   if (needs_all_limits(plan_.rule) || points_.size() < 3) return false;
   for (std::size_t i = points_.size() - 2; i < points_.size(); ++i) {
-    const bool worse = points_[i].time > points_[i - 1].time &&
+    const bool worse = points_[i].time > points_[i - 1].time * kClearlySlower &&
                        points_[i].energy.joules > points_[i - 1].energy.joules;
     if (!worse) return false;
   }

@@ -10,9 +10,10 @@
 // the limit to set is answered, so that the same code serves a library call a step, a verb that
 // reads a log, and a test. Whoever sets the limit puts it back at the end (KnobJournal).
 //
-// Limits are tried from the highest down. Once two limits in a row were slower and took more energy
-// a step than the one before, the lower ones are left out: energy over the limit has one valley, so
-// that no rule would choose them. (Rules that look at the limit itself or at power try them all.)
+// Limits are tried from the highest down. Once two limits in a row were clearly slower (3 %) and
+// took more energy a step than the one before, the lower ones are left out: energy over the limit
+// has one valley, so that no rule would choose them. (Rules that look at the limit itself or at
+// power try them all.)
 #pragma once
 
 #include <optional>

@@ -36,8 +36,13 @@ TEST_F(Workload, AFittedJobTakesItsPace) {
   WorkOptions job{.steps = 3};
   ASSERT_TRUE(set_work("resnet50", job));
   EXPECT_NEAR(seconds(job), 3 * 26.7771 / 40, 0.01);
+}
+
+TEST_F(Workload, AJobThatWasFittedToNoSuchDeviceIsRefused) {
   start({"h100"});
-  EXPECT_FALSE(run_work(standin_path(), job, [](int) {}));  // there is no sweep of it
+  WorkOptions job;
+  ASSERT_TRUE(set_work("resnet50", job));
+  EXPECT_FALSE(run_work(standin_path(), job, [](int) {}));
 }
 
 TEST_F(Workload, StragglerHoldsTheOthersBack) {
