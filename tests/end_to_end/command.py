@@ -2,11 +2,13 @@
 
 PERJOULE_COMMAND names the command. Each test has a folder of its own for runs and knobs, and nothing of the user's
 environment that Perjoule reads."""
+import ctypes
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -64,5 +66,42 @@ class CommandTest(unittest.TestCase):
             time.sleep(0.02)
 
 
-def main():
-    unittest.main(verbosity=2)
+class TwinTest(CommandTest):
+    """A test whose scenes run within a simulated machine: methods of the file's class Scenes."""
+
+    def on_twin(self, scene, gpu="h100"):
+        script = sys.modules[type(self).__module__].__file__
+        environment = dict(self.environment, SCENE_FOLDER=str(self.folder))
+        ended = subprocess.run(
+            [COMMAND, "twin", "run", "--gpu", gpu, "--", sys.executable, script, "scene", scene],
+            env=environment, text=True, capture_output=True, timeout=200, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        return ended
+
+
+def limit_mw():
+    """The GPU's power limit, asked through the library as any other program would."""
+    nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    assert nvml.nvmlInit_v2() == 0
+    device = ctypes.c_void_p()
+    assert nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
+    value = ctypes.c_uint()
+    assert nvml.nvmlDeviceGetPowerManagementLimit(device, ctypes.byref(value)) == 0
+    nvml.nvmlShutdown()
+    return value.value
+
+
+def wait_for_limit(wanted):
+    for _ in range(500):
+        if limit_mw() == wanted:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"the limit stayed at {limit_mw()}")
+
+
+def main(scenes=None):
+    """Runs the tests, or, within a simulated machine, the scene that the words name."""
+    if scenes is not None and len(sys.argv) == 3 and sys.argv[1] == "scene":
+        getattr(scenes(pathlib.Path(os.environ["SCENE_FOLDER"])), sys.argv[2])()
+    else:
+        unittest.main(verbosity=2)

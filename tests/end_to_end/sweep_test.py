@@ -1,37 +1,13 @@
 """perjoule sweep on a simulated GPU: its points, and the knob left as it was found, whatever happens."""
-import ctypes
 import json
 import os
-import pathlib
 import signal
 import subprocess
-import sys
 
-from command import COMMAND, CommandTest, main
-
-
-def limit_mw():
-    """The GPU's power limit, asked through the library as any other program would."""
-    nvml = ctypes.CDLL("libnvidia-ml.so.1")
-    assert nvml.nvmlInit_v2() == 0
-    device = ctypes.c_void_p()
-    assert nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
-    value = ctypes.c_uint()
-    assert nvml.nvmlDeviceGetPowerManagementLimit(device, ctypes.byref(value)) == 0
-    nvml.nvmlShutdown()
-    return value.value
+from command import COMMAND, TwinTest, limit_mw, main, wait_for_limit
 
 
-class Sweep(CommandTest):
-    def on_twin(self, name):
-        """Runs one of the scenes below within a simulated machine."""
-        environment = dict(self.environment, SCENE_FOLDER=str(self.folder))
-        ended = subprocess.run(
-            [COMMAND, "twin", "run", "--gpu", "h100", "--", sys.executable, __file__, "scene", name],
-            env=environment, text=True, capture_output=True, timeout=120, check=False)
-        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
-        return ended
-
+class Sweep(TwinTest):
     def test_points_over_power_limits(self):
         self.on_twin("points")
         points = json.loads((self.folder / "points.json").read_text())["points"]
@@ -91,18 +67,11 @@ class Sweep(CommandTest):
 class Scenes:
     """What happens within the simulated machine."""
 
-    def __init__(self):
-        self.folder = pathlib.Path(os.environ["SCENE_FOLDER"])
+    def __init__(self, folder):
+        self.folder = folder
 
     def sweep(self, limits, *command):
         return [COMMAND, "sweep", "--power-limit", limits, *command]
-
-    def wait_for_limit(self, wanted):
-        for _ in range(500):
-            if limit_mw() == wanted:
-                return
-            subprocess.run(["sleep", "0.02"], check=True)
-        raise AssertionError(f"the limit stayed at {limit_mw()}")
 
     def points(self):
         subprocess.run(self.sweep("300:700:200", "--output", str(self.folder / "points.json"), "--", COMMAND, "twin",
@@ -117,7 +86,7 @@ class Scenes:
 
     def start_long(self):
         running = subprocess.Popen(self.sweep("300,400", "--", "sleep", "30"), start_new_session=True)
-        self.wait_for_limit(300_000)
+        wait_for_limit(300_000)
         return running
 
     def interrupted(self):
@@ -132,7 +101,7 @@ class Scenes:
         running = subprocess.Popen(self.sweep("300,400", "--output", str(path), "--", "sh", "-c",
                                               "sleep $(test -e second && echo 30 || echo 0.3); touch second"),
                                    start_new_session=True, cwd=self.folder, text=True, stdout=subprocess.PIPE)
-        self.wait_for_limit(400_000)
+        wait_for_limit(400_000)
         os.killpg(running.pid, signal.SIGINT)
         out, _ = running.communicate(timeout=30)
         assert running.returncode == 130, running.returncode
@@ -144,7 +113,7 @@ class Scenes:
         running = subprocess.Popen(self.sweep("300,400", "--", "sh", "-c", "trap 'exit 0' TERM; touch ready; sleep 30 & wait"),
                                    start_new_session=True, cwd=self.folder, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
-        self.wait_for_limit(300_000)
+        wait_for_limit(300_000)
         for _ in range(500):
             if (self.folder / "ready").exists():
                 break
@@ -183,7 +152,4 @@ class Scenes:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[1] == "scene":
-        getattr(Scenes(), sys.argv[2])()
-    else:
-        main()
+    main(Scenes)

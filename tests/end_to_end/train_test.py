@@ -1,0 +1,115 @@
+"""perjoule train on a simulated V100, and the simulation of recorded trainings."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+from command import COMMAND, CommandTest, TwinTest, limit_mw, main, wait_for_limit
+
+TRACES = pathlib.Path(os.environ.get("PERJOULE_DATA", pathlib.Path(__file__).parents[2] / "../shared/data")) / "zeus_nsdi23"
+WORK = ["--unit-pattern", r"step (\d+)", "--every", "20ms", "--", COMMAND, "twin", "work", "resnet50", "--steps"]
+
+
+class PowerLimit(TwinTest):
+    def test_it_finds_the_limit_that_a_sweep_finds_and_hardly_costs_anything(self):
+        self.on_twin("tuned", gpu="v100")
+        found = json.loads((self.folder / "tuned.json").read_text())
+        swept = json.loads((self.folder / "swept.json").read_text())["points"]
+        cost = lambda point: 0.5 * point["energy"]["joules"] + 0.5 * 300 * point["time_s"]
+        best = min(swept, key=cost)["settings"]["power limit"]
+        result = found["result"]
+        self.assertEqual(result["chosen"]["settings"]["power limit"], best)
+        # A job of 30 minutes, against what the usual 50 steps under each limit took above the chosen one.
+        chosen = result["chosen"]["energy"]["joules"]
+        steps = 1800 / 0.67
+        spent = sum(50 * (point["energy"]["joules"] - chosen) for point in result["points"])
+        self.assertLess(spent / (steps * chosen), 0.01)
+
+    def test_after_sigkill_the_next_start_restores_the_limit(self):
+        self.on_twin("killed", gpu="v100")
+
+    def test_a_command_without_steps_is_told_so_and_keeps_its_status(self):
+        self.on_twin("stepless", gpu="v100")
+
+    def test_limits_outside_the_range_and_etas_are_refused(self):
+        self.on_twin("refused", gpu="v100")
+
+    def test_without_a_gpu_it_says_so(self):
+        refused = self.call("train", "power-limit", "--", "true", variables={"PERJOULE_NVML": "/nonexistent.so"})
+        self.assertIn(refused.returncode, (2, 125))
+        self.assertIn("gpu", refused.stderr.lower())
+
+
+class Scenes:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def tuned(self):
+        with (self.folder / "tuned.json").open("w") as out:
+            subprocess.run([COMMAND, "train", "power-limit", "--json", "--warm-up", "1", "--profile", "3", *WORK,
+                            "34"], check=True, stdout=out)
+        assert limit_mw() == 300_000, limit_mw()
+        subprocess.run([COMMAND, "sweep", "--sources", "gpu", "--power-limit", "150:300:25", "--eta", "0.5",
+                        "--warm-up", "0.7s",
+                        "--output", str(self.folder / "swept.json"), *WORK, "4"], check=True)
+
+    def killed(self):
+        running = subprocess.Popen([COMMAND, "train", "power-limit", "--limits", "200:250:50", "--warm-up", "0", "--profile",
+                                    "1", *WORK, "1000"], start_new_session=True)
+        wait_for_limit(250_000)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait(timeout=30)
+        assert limit_mw() == 250_000
+        told = subprocess.run([COMMAND, "devices"], text=True, capture_output=True, check=True)
+        assert limit_mw() == 300_000, f"left at {limit_mw()}"
+        assert "put back to 300 W" in told.stderr, told.stderr
+
+    def stepless(self):
+        told = subprocess.run([COMMAND, "train", "power-limit", "--", "sh", "-c", "sleep 0.3; exit 7"], text=True,
+                              capture_output=True, check=False)
+        assert told.returncode == 7, told
+        assert "no step was counted" in told.stderr, told.stderr
+        assert limit_mw() == 300_000
+
+    def refused(self):
+        for words, message in ((["--limits", "50:250:50"], "takes 150 to 300 W"), (["--eta", "1.5"], "eta"),
+                               (["--profile", "-1"], "--profile -1"), (["--drift", "x"], "--drift x")):
+            told = subprocess.run([COMMAND, "train", "power-limit", *words, "--", "true"], text=True, capture_output=True,
+                                  check=False)
+            assert told.returncode == 2, told
+            assert message in told.stderr, told.stderr
+        assert limit_mw() == 300_000
+
+
+@unittest.skipUnless((TRACES / "summary_train.csv").exists(), "no recorded trainings here")
+class Simulate(CommandTest):
+    def simulated(self, *words):
+        return self.json("train", "simulate", "--trace", str(TRACES), "--json", *words)
+
+    def test_the_same_seed_gives_the_same_document(self):
+        words = ("train", "simulate", "--trace", str(TRACES), "--policy", "zeus,perjoule", "--workload", "shufflenet",
+                 "--seeds", "3:5", "--json")
+        self.assertEqual(self.call(*words).stdout, self.call(*words).stdout)
+
+    def test_policies_and_a_cluster(self):
+        document = self.simulated("--policy", "default,oracle", "--workload", "resnet50,ncf")
+        self.assertEqual([r["policy"] for r in document["results"]], ["default", "oracle"] * 2)
+        groups = self.write("groups.csv", "group,start_time,end_time,dataset,runtime_ratio\na,0,9,squad,1\na,5,12,squad,2\n")
+        document = self.simulated("--groups", groups, "--policy", "perjoule")
+        self.assertEqual(document["results"][-1]["jobs"], 2)
+
+    def test_mistakes_are_named(self):
+        for words, message in ((("--gpu", "h100"), "summary_power_h100.csv"), (("--eta", "2"), "outside 0 to 1"),
+                               (("--policy", "magic"), "no policy 'magic'"), (("--workload", "gpt"), "known are"),
+                               (("--seeds", "9:3"), "--seeds 9:3"), (("--beta", "0.5"), "beta"),
+                               (("--groups", "/nonexistent.csv"), "/nonexistent.csv")):
+            told = self.call("train", "simulate", "--trace", str(TRACES), *words)
+            self.assertEqual(told.returncode, 2, (words, told.stderr))
+            self.assertIn(message, told.stderr)
+        self.assertEqual(self.call("train", "simulate").returncode, 2)
+
+
+if __name__ == "__main__":
+    main(Scenes)
