@@ -81,8 +81,12 @@ class Parser {
   void add(const Verb& verb, bool with_options) {
     CLI::App* parent = &app_;
     const auto words = split(verb.name, ' ');
-    for (std::size_t i = 0; i + 1 < words.size(); ++i)
-      parent = group(*parent, std::string(words[i]));
+    std::string path;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      if (i > 0) path += " ";
+      path += words[i];
+      parent = group(*parent, path, std::string(words[i]));
+    }
     CLI::App* app = parent->add_subcommand(std::string(words.back()), verb.summary);
     entries_.push_back(Entry{&verb, app, {}, {}});
     if (!with_options) return;
@@ -118,10 +122,11 @@ class Parser {
     if (!option.repeatable) added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
 
-  CLI::App* group(CLI::App& parent, const std::string& name) {
-    CLI::App*& known = groups_[name];
+  /// The words that verbs begin with, by all of them: "train", "train batch-size".
+  CLI::App* group(CLI::App& parent, const std::string& path, const std::string& name) {
+    CLI::App*& known = groups_[path];
     if (known == nullptr) {
-      known = parent.add_subcommand(name, "see perjoule " + name + " --help");
+      known = parent.add_subcommand(name, "see perjoule " + path + " --help");
       known->require_subcommand(1);
     }
     return known;

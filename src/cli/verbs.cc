@@ -16,6 +16,7 @@ std::vector<Verb> all_verbs() {
   add_all(runs_verbs());
   verbs.push_back(frontier_verb());
   verbs.push_back(train_power_limit_verb());
+  add_all(train_batch_size_verbs());
   verbs.push_back(train_simulate_verb());
   add_all(twin_verbs());
   return verbs;

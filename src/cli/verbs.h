@@ -15,6 +15,7 @@ Verb top_verb();
 Verb train_power_limit_verb();
 Verb train_simulate_verb();
 std::vector<Verb> runs_verbs();
+std::vector<Verb> train_batch_size_verbs();
 std::vector<Verb> twin_verbs();
 
 }  // namespace perjoule::cli

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "store/sqlite_schema.h"
 #include "store/sqlite_store.h"
 
 namespace perjoule {
@@ -113,8 +114,9 @@ TEST_F(Faults, ANewerStoreIsNamedAndLeftAlone) {
     const auto store = SqliteStore::open(path_, access);
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, ErrorCode::kNotSupported);
-    EXPECT_EQ(store.error().message,
-              path_ + ": the store is of version 7, this perjoule knows up to 1");
+    EXPECT_EQ(store.error().message, path_ +
+                                         ": the store is of version 7, this perjoule knows up to " +
+                                         std::to_string(kStoreVersion));
   }
 }
 

@@ -4,8 +4,6 @@
 
 #include <array>
 
-#include "store/sqlite_store.h"
-
 namespace perjoule {
 
 namespace {
@@ -49,6 +47,14 @@ CREATE TABLE chunk (
   watts BLOB NOT NULL,
   UNIQUE (timeline, number)
 ) STRICT;
+)",
+    R"(
+CREATE TABLE entry (
+  log TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (log, number)
+) STRICT, WITHOUT ROWID;
 )"};
 
 Outcome refuse_newer(const Database& database, std::int64_t version) {

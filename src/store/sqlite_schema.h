@@ -5,6 +5,9 @@
 
 namespace perjoule {
 
+/// The version of the schema this build reads and writes.
+constexpr std::int64_t kStoreVersion = 2;
+
 /// Brings a store that may be written to kStoreVersion, one transaction a step, so that two
 /// processes that open an old store at once do each step once. Refuses a newer version and a file
 /// that holds other tables.

@@ -1,20 +1,16 @@
 #include "store/sqlite_store.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <optional>
 #include <random>
-#include <thread>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "store/sqlite_schema.h"
+#include "store/sqlite_open.h"
 
 namespace perjoule {
 
@@ -25,85 +21,6 @@ static_assert(std::endian::native == std::endian::little, "chunks are little-end
 constexpr std::size_t kChunkSamples = 65'536;
 constexpr std::string_view kRunColumns =
     "id, started_unix_ns, duration_s, host, command, project, unit, document";
-
-bool is_locked(const Outcome& outcome) {
-  return !outcome && outcome.error().code == ErrorCode::kConflict;
-}
-
-/// Switches to WAL. While two processes make the same file, SQLite answers "locked" here without
-/// waiting, so the waiting is done by hand.
-Outcome switch_to_wal(const Database& database, Seconds patience) {
-  constexpr auto kPause = std::chrono::milliseconds(5);
-  for (double waited = 0;; waited += 0.005) {
-    const Outcome switched = database.execute("PRAGMA journal_mode = WAL");
-    if (!is_locked(switched) || waited >= patience.value()) return switched;
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
-std::int64_t size_of(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? status.st_size : 0;
-}
-
-/// Opens for reading. SQLite wants to make side files beside a WAL store; where it may not and
-/// nothing waits in the log, the file alone is the whole truth.
-Result<Database> open_to_read(const std::string& path, const SqliteOptions& options) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) {
-    if (errno == ENOENT)
-      return Error::not_found(path + ": no run is stored yet", "perjoule run saves one");
-    return Error::from_errno(errno, path, "set PERJOULE_STATE to a folder that can be read");
-  }
-  Result<Database> database = Database::open(path, Database::Mode::kRead, options.busy_timeout);
-  if (database) return database;
-  const ErrorCode code = database.error().code;
-  if (code != ErrorCode::kUnavailable && code != ErrorCode::kPermissionDenied) return database;
-  if (size_of(path + "-wal") > 0) return database;
-  return Database::open(path, Database::Mode::kImmutable, options.busy_timeout);
-}
-
-Result<Database> open_to_write(const std::string& path, const SqliteOptions& options) {
-  const std::size_t slash = path.rfind('/');
-  if (slash != std::string::npos && slash > 0) PJ_CHECK(make_folders(path.substr(0, slash)));
-  PJ_TRY(Database database, Database::open(path, Database::Mode::kCreate, options.busy_timeout));
-  // The version is asked before anything is changed: a newer store stays as it is.
-  PJ_TRY(const std::int64_t version, database.integer("PRAGMA user_version"));
-  if (version <= kStoreVersion) PJ_CHECK(switch_to_wal(database, options.busy_timeout));
-  PJ_CHECK(bring_up_to_date(database));
-  PJ_CHECK(database.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL"));
-  if (options.max_bytes > 0) {
-    PJ_TRY(const std::int64_t page, database.integer("PRAGMA page_size"));
-    PJ_CHECK(database.integer(fmt::format("PRAGMA max_page_count = {}", options.max_bytes / page)));
-  }
-  return database;
-}
-
-/// Rolls back unless the work was committed.
-class Transaction {
- public:
-  explicit Transaction(const Database& database) : database_(database) {}
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  ~Transaction() {
-    // Nothing more can be done about a rollback that fails: closing the file does the same.
-    if (open_) (void)database_.execute("ROLLBACK");
-  }
-  Outcome begin() {
-    PJ_CHECK(database_.execute("BEGIN IMMEDIATE"));
-    open_ = true;
-    return {};
-  }
-  Outcome commit() {
-    PJ_CHECK(database_.execute("COMMIT"));
-    open_ = false;
-    return {};
-  }
-
- private:
-  const Database& database_;
-  bool open_ = false;
-};
 
 std::string_view bytes_of(const std::vector<float>& watts, std::size_t begin, std::size_t count) {
   return std::string_view(reinterpret_cast<const char*>(watts.data() + begin),
@@ -136,7 +53,6 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, StoreA
                                                  const SqliteOptions& options) {
   if (access == StoreAccess::kRead) {
     PJ_TRY(Database database, open_to_read(path, options));
-    PJ_CHECK(check_version(database));
     return std::unique_ptr<Store>(new SqliteStore(std::move(database)));
   }
   PJ_TRY(Database database, open_to_write(path, options));
@@ -145,7 +61,6 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, StoreA
 
 Result<std::int64_t> SqliteStore::check(const std::string& path, const SqliteOptions& options) {
   PJ_TRY(const Database database, open_to_read(path, options));
-  PJ_CHECK(check_version(database));
   PJ_TRY(Statement pages, database.prepare("PRAGMA quick_check(1)"));
   PJ_TRY(const bool answered, pages.step());
   const std::string verdict = answered ? pages.text(0) : "no answer";

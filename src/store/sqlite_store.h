@@ -11,17 +11,12 @@
 #include <memory>
 #include <string>
 
-#include "store/sqlite_database.h"
+#include "store/sqlite_open.h"
 #include "store/store.h"
 
 namespace perjoule {
 
 enum class StoreAccess { kWrite, kRead };
-
-struct SqliteOptions {
-  Seconds busy_timeout{5};
-  std::int64_t max_bytes = 0;  ///< the file is never let grow beyond; 0: no bound
-};
 
 class SqliteStore final : public Store {
  public:
@@ -50,8 +45,5 @@ class SqliteStore final : public Store {
   Result<std::vector<std::string>> tags_of(std::string_view id) const;
   Database database_;
 };
-
-/// The version of the schema this build reads and writes.
-constexpr std::int64_t kStoreVersion = 1;
 
 }  // namespace perjoule

@@ -83,6 +83,56 @@ class Scenes:
         assert limit_mw() == 300_000
 
 
+class BatchSize(CommandTest):
+    def jobs(self, *words):
+        return self.call("train", "batch-size", *words)
+
+    def create(self, *more):
+        return self.jobs("create", "nightly", "--batch-sizes", "32,64,128", "--default", "64", "--target", "0.9",
+                         "--max-power", "300W", *more)
+
+    def report(self, trial, epochs, kilojoules, metric):
+        return self.jobs("report", "nightly", str(trial), "--epochs", str(epochs), "--energy", f"{kilojoules}kJ", "--time",
+                         f"{10 * epochs}s", "--metric", str(metric))
+
+    def test_a_script_asks_reports_and_hears_when_to_stop(self):
+        self.assertEqual(self.create().returncode, 0)
+        self.assertEqual(self.jobs("ask", "nightly").stdout, "1 64\n")
+        self.assertEqual(self.report(1, 1, 3, 0.5).stdout, "continue\n")
+        self.assertEqual(self.report(1, 2, 6, 0.95).stdout, "reached\n")
+        self.assertEqual(self.jobs("ask", "nightly").stdout, "2 128\n")
+        dear = self.report(2, 1, 600, 0.5)
+        self.assertEqual((dear.stdout, dear.returncode), ("stop\n", 1))
+        status = self.json("train", "batch-size", "show", "nightly", "--json")
+        self.assertEqual([trial["state"] for trial in status["trials"]], ["reached", "stopped"])
+        self.assertEqual(status["energy_j"], 606000)
+        self.assertEqual(self.jobs("list").stdout, "nightly\n")
+
+    def test_trainers_ask_at_the_same_time_and_each_has_a_trial_of_its_own(self):
+        self.create()
+        asking = [self.start("train", "batch-size", "ask", "nightly") for _ in range(8)]
+        trials = sorted(int(process.communicate(timeout=60)[0].split()[0]) for process in asking)
+        self.assertEqual(trials, list(range(1, 9)))
+
+    def test_mistakes_are_named_and_change_nothing(self):
+        self.create()
+        for words, status, message in (
+                (("ask", "weekly"), 2, "no job 'weekly'"),
+                (("report", "nightly", "7", "--epochs", "1", "--energy", "1J", "--time", "1s", "--metric", "0"), 2, "no trial 7"),
+                (("report", "nightly", "x"), 2, "not the number of a trial"),
+                (("create", "other"), 2, "--default is missing"),
+                (("abandon", "nightly", "3"), 2, "no trial 3"),
+                (("remove", "weekly"), 2, "no job 'weekly'")):
+            told = self.jobs(*words)
+            self.assertEqual(told.returncode, status, (words, told.stderr))
+            self.assertIn(message, told.stderr)
+        changed = self.create("--eta", "0.7")
+        self.assertEqual(changed.returncode, 3)
+        self.assertIn("another definition", changed.stderr)
+        self.assertEqual(self.create("--eta", "1.7").returncode, 2)
+        self.assertEqual(self.json("train", "batch-size", "show", "nightly", "--json")["trials"], [])
+
+
 @unittest.skipUnless((TRACES / "summary_train.csv").exists(), "no recorded trainings here")
 class Simulate(CommandTest):
     def simulated(self, *words):

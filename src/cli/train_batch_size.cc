@@ -1,0 +1,300 @@
+// perjoule train batch-size: recurring trainings that share what they learn, from any script.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "store/sqlite_event_log.h"
+#include "store/store.h"
+#include "train/job_service.h"
+
+namespace perjoule::cli {
+namespace {
+
+/// The service on the store's log.
+struct Opened {
+  std::unique_ptr<EventLog> log;
+  RealClock clock;
+  JobService service() { return {*log, clock}; }
+};
+
+Result<Opened> open_jobs() {
+  Opened opened;
+  PJ_TRY(opened.log, SqliteEventLog::open(default_store_path()));
+  return opened;
+}
+
+std::string job_of(const Arguments& arguments) { return arguments.values("JOB").front(); }
+
+Result<std::int64_t> trial_of(const Arguments& arguments) {
+  const std::string word = arguments.values("TRIAL").front();
+  const auto number = parse_integer(word);
+  if (number && *number > 0) return *number;
+  return Error::invalid_argument("not the number of a trial: " + word,
+                                 "perjoule train batch-size ask answers it");
+}
+
+template <typename T>
+Result<T> required(const Arguments& arguments, std::string_view option,
+                   Result<T> (*parse)(std::string_view)) {
+  PJ_TRY(const auto value, arguments.read<T>(option, parse));
+  if (value) return *value;
+  return Error::invalid_argument(fmt::format("--{} is missing", option));
+}
+
+Result<double> parse_figure(std::string_view text) {
+  if (const auto number = parse_number(text)) return *number;
+  return Error::invalid_argument(fmt::format("not a number: {}", text));
+}
+
+Result<int> read_count(const Arguments& arguments, std::string_view option) {
+  PJ_TRY(const double number, required<double>(arguments, option, parse_figure));
+  if (number >= 0 && number <= 1e9 && number == std::floor(number)) return static_cast<int>(number);
+  return Error::invalid_argument(fmt::format("--{} {}: not a count", option, number));
+}
+
+Result<JobDefinition> read_definition(const Arguments& arguments) {
+  JobDefinition job;
+  job.name = job_of(arguments);
+  for (const std::string& word : list_words(arguments.values("batch-sizes"))) {
+    const auto size = parse_integer(word);
+    if (!size || *size < 1 || *size > 1'000'000'000)
+      return Error::invalid_argument("--batch-sizes: not a batch size: " + word);
+    job.spec.batch_sizes.push_back(static_cast<int>(*size));
+  }
+  std::sort(job.spec.batch_sizes.begin(), job.spec.batch_sizes.end());
+  PJ_TRY(job.spec.default_batch, read_count(arguments, "default"));
+  PJ_TRY(job.spec.window, read_count(arguments, "window"));
+  if (arguments.value("beta") == "none") {
+    job.spec.beta = INFINITY;
+  } else {
+    PJ_TRY(job.spec.beta, required<double>(arguments, "beta", parse_figure));
+  }
+  PJ_TRY(job.eta, required<double>(arguments, "eta", parse_figure));
+  PJ_TRY(job.max_power, required<Watts>(arguments, "max-power", parse_watts));
+  PJ_TRY(job.target, required<double>(arguments, "target", parse_figure));
+  job.higher_is_better = !arguments.has("lower-is-better");
+  PJ_TRY(job.most_epochs, read_count(arguments, "most-epochs"));
+  job.policy = arguments.value("policy");
+  PJ_TRY(const int seed, read_count(arguments, "seed"));
+  job.seed = static_cast<std::uint64_t>(seed);
+  PJ_TRY(job.timeout, required<Seconds>(arguments, "timeout", parse_seconds));
+  return job;
+}
+
+void answer(const Arguments& arguments, const std::string& text, Json json) {
+  print(arguments.json() ? json.dump(2) + "\n" : text + "\n");
+}
+
+Json about(const char* schema, const std::string& job) {
+  Json json = Json::object();
+  json["schema"] = schema;
+  json["job"] = job;
+  return json;
+}
+
+Result<int> create(const Arguments& arguments) {
+  PJ_TRY(const JobDefinition job, read_definition(arguments));
+  PJ_TRY(Opened jobs, open_jobs());
+  PJ_CHECK(jobs.service().create(job));
+  answer(arguments, "job " + job.name + " is there", about("perjoule.train-job.v1", job.name));
+  return kDone;
+}
+
+Result<int> ask(const Arguments& arguments) {
+  PJ_TRY(Opened jobs, open_jobs());
+  PJ_TRY(const Trial trial, jobs.service().ask(job_of(arguments)));
+  Json json = about("perjoule.train-trial.v1", job_of(arguments));
+  json["trial"] = trial.number;
+  json["batch_size"] = trial.batch_size;
+  // Two words, so that a shell can read them: read trial batch < <(perjoule train batch-size ask
+  // JOB)
+  answer(arguments, fmt::format("{} {}", trial.number, trial.batch_size), std::move(json));
+  return kDone;
+}
+
+Result<int> report(const Arguments& arguments) {
+  PJ_TRY(const std::int64_t trial, trial_of(arguments));
+  TrialProgress progress;
+  PJ_TRY(progress.epochs, read_count(arguments, "epochs"));
+  PJ_TRY(progress.energy, required<Joules>(arguments, "energy", parse_joules));
+  PJ_TRY(progress.time, required<Seconds>(arguments, "time", parse_seconds));
+  PJ_TRY(progress.metric, required<double>(arguments, "metric", parse_figure));
+  PJ_TRY(Opened jobs, open_jobs());
+  PJ_TRY(const Verdict verdict, jobs.service().report(job_of(arguments), trial, progress));
+  Json json = about("perjoule.train-verdict.v1", job_of(arguments));
+  json["trial"] = trial;
+  json["verdict"] = name_of(verdict);
+  answer(arguments, std::string(name_of(verdict)), std::move(json));
+  return verdict == Verdict::kStop ? kAnswerIsNo : kDone;
+}
+
+Result<int> abandon(const Arguments& arguments) {
+  PJ_TRY(const std::int64_t trial, trial_of(arguments));
+  PJ_TRY(Opened jobs, open_jobs());
+  PJ_CHECK(jobs.service().abandon(job_of(arguments), trial));
+  Json json = about("perjoule.train-trial.v1", job_of(arguments));
+  json["trial"] = trial;
+  answer(arguments, fmt::format("trial {} is given up", trial), std::move(json));
+  return kDone;
+}
+
+Result<int> remove(const Arguments& arguments) {
+  PJ_TRY(Opened jobs, open_jobs());
+  PJ_CHECK(jobs.service().remove(job_of(arguments)));
+  answer(arguments, "job " + job_of(arguments) + " is gone",
+         about("perjoule.train-job.v1", job_of(arguments)));
+  return kDone;
+}
+
+Result<int> list(const Arguments& arguments) {
+  PJ_TRY(Opened jobs, open_jobs());
+  PJ_TRY(const std::vector<std::string> names, jobs.service().list());
+  Json json = Json::object();
+  json["schema"] = "perjoule.train-jobs.v1";
+  Json listed = Json::array();
+  std::string text;
+  for (const std::string& name : names) {
+    listed.push_back(name);
+    text += name + "\n";
+  }
+  json["jobs"] = std::move(listed);
+  print(arguments.json() ? json.dump(2) + "\n" : text);
+  return kDone;
+}
+
+Json json_of(const JobStatus& status) {
+  Json json = about("perjoule.train-status.v1", status.definition.name);
+  json["recurrences"] = status.recurrences;
+  json["energy_j"] = status.energy.value();
+  json["time_s"] = status.time.value();
+  json["lowest_cost_j"] = status.lowest_cost ? Json(status.lowest_cost->value()) : Json();
+  Json trials = Json::array();
+  for (const TrialRecord& record : status.trials) {
+    Json trial = Json::object();
+    trial["trial"] = record.trial.number;
+    trial["batch_size"] = record.trial.batch_size;
+    trial["state"] = name_of(record.state);
+    trial["epochs"] = record.progress.epochs;
+    trial["energy_j"] = record.progress.energy.value();
+    trial["time_s"] = record.progress.time.value();
+    trial["metric"] = record.progress.metric;
+    trial["cost_j"] = record.cost.value();
+    trials.push_back(std::move(trial));
+  }
+  json["trials"] = std::move(trials);
+  return json;
+}
+
+Result<int> show(const Arguments& arguments) {
+  PJ_TRY(Opened jobs, open_jobs());
+  PJ_TRY(const JobStatus status, jobs.service().status(job_of(arguments)));
+  if (arguments.json()) {
+    print(json_of(status).dump(2) + "\n");
+    return kDone;
+  }
+  using Align = Table::Align;
+  Table table({{"TRIAL", Align::kRight},
+               {"BATCH", Align::kRight},
+               {"STATE"},
+               {"EPOCHS", Align::kRight},
+               {"ENERGY", Align::kRight},
+               {"TIME", Align::kRight},
+               {"METRIC", Align::kRight},
+               {"COST", Align::kRight}});
+  for (const TrialRecord& record : status.trials) {
+    table.add({std::to_string(record.trial.number), std::to_string(record.trial.batch_size),
+               std::string(name_of(record.state)), std::to_string(record.progress.epochs),
+               to_text(record.progress.energy, 4), to_text(record.progress.time, 4),
+               fmt::format("{:g}", record.progress.metric), to_text(record.cost, 4)});
+  }
+  print(table.text());
+  print(fmt::format("\n{} reached the target; {} and {} in all, as reported\n",
+                    counted(status.recurrences, "training"), to_text(status.energy, 4),
+                    to_text(status.time, 4)));
+  return kDone;
+}
+
+const Positional kJob = {"JOB", "its name"};
+const Positional kTrial = {"TRIAL", "the number that ask answered"};
+
+Verb create_verb() {
+  Verb verb;
+  verb.name = "train batch-size create";
+  verb.summary = "make a recurring job known";
+  verb.description =
+      "A job is trained again and again until a metric reaches its target. Before each training "
+      "ask for its batch\n"
+      "size, after each epoch report; docs/train.md says how sizes are chosen. Jobs lie in the "
+      "store; trainings of\none job may run at the same time.";
+  verb.options = {
+      {"batch-sizes", "N,...", "to choose from", "", true},
+      {"default", "N", "the one used so far; one of them"},
+      {"target", "NUMBER", "of the metric"},
+      {"lower-is-better", "", "the target is reached from above, as a loss is"},
+      {"max-power", "POWER",
+       "largest power limit over all GPUs of the job: turns time into energy"},
+      {"eta", "NUMBER", "0: fastest, 1: least energy", "0.5"},
+      {"beta", "NUMBER", "stop a training at this many times the lowest cost; none: never", "2"},
+      {"most-epochs", "COUNT", "a training is given up after so many", "100"},
+      {"window", "COUNT", "remember so many results of a batch size; 0: all", "0"},
+      {"policy", "NAME", "perjoule or zeus", "perjoule"},
+      {"seed", "NUMBER", "of its chances", "1"},
+      {"timeout", "TIME", "a trainer not heard of for so long is given up", "24h"},
+  };
+  verb.positionals = {kJob};
+  verb.examples = {
+      "perjoule train batch-size create nightly --batch-sizes 32,64,128,256 --default 64 --target "
+      "0.84 --max-power 700W"};
+  verb.run = create;
+  return verb;
+}
+
+Verb report_verb() {
+  Verb verb;
+  verb.name = "train batch-size report";
+  verb.summary = "tell a training's totals after an epoch, and hear whether to go on";
+  verb.description =
+      "Prints continue, reached or stop; the exit status is 1 for stop: the training is too dear, "
+      "ask for another.\nFigures are running totals since the training began, validation included.";
+  verb.options = {{"epochs", "COUNT", "done so far"},
+                  {"energy", "ENERGY", "used so far"},
+                  {"time", "TIME", "taken so far"},
+                  {"metric", "NUMBER", "of the last validation"}};
+  verb.positionals = {kJob, kTrial};
+  verb.examples = {
+      "perjoule train batch-size report nightly 7 --epochs 3 --energy 4.2MJ --time 95min --metric "
+      "0.81"};
+  verb.run = report;
+  return verb;
+}
+
+Verb plain_verb(std::string name, std::string summary, std::vector<Positional> positionals,
+                std::string example, std::function<Result<int>(const Arguments&)> run) {
+  Verb verb;
+  verb.name = "train batch-size " + name;
+  verb.summary = std::move(summary);
+  verb.positionals = std::move(positionals);
+  verb.examples = {"perjoule train batch-size " + std::move(example)};
+  verb.run = std::move(run);
+  return verb;
+}
+
+}  // namespace
+
+std::vector<Verb> train_batch_size_verbs() {
+  return {create_verb(),
+          plain_verb("ask", "the batch size to train with next: prints TRIAL and BATCH", {kJob},
+                     "ask nightly", ask),
+          report_verb(),
+          plain_verb("abandon", "a training failed for reasons of its own", {kJob, kTrial},
+                     "abandon nightly 7", abandon),
+          plain_verb("show", "a job's trainings so far", {kJob}, "show nightly --json", show),
+          plain_verb("list", "the jobs there are", {}, "list", list),
+          plain_verb("remove", "forget a job", {kJob}, "remove nightly", remove)};
+}
+
+}  // namespace perjoule::cli
