@@ -144,6 +144,44 @@ PJ_API int32_t pj_result_sync(const pj_result* result); /* PJ_SYNCHRONISED ... *
 PJ_API const char* pj_result_json(pj_result* result);
 PJ_API void pj_result_free(pj_result* result);
 
+/* Finds the power limit of a training while it goes on: measures steps under each limit from the
+ * highest down, then sets the one the rule chooses, on all GPUs this process may see. Limits are
+ * put back by pj_steps_end, and after a crash by the next perjoule process.
+ *
+ *   pj_steps* steps;
+ *   pj_steps_begin(session, NULL, &steps);
+ *   for (...) { train_step(); pj_steps_done(steps, 1); }
+ *   pj_steps_end(steps);
+ */
+typedef struct pj_steps pj_steps;
+
+typedef struct pj_steps_options {
+  size_t struct_size;
+  const char* rule; /* "eta=0.5" (also for NULL), "slowdown=1.1", "edp", ... as perjoule frontier
+                       has them */
+  double warm_up_steps; /* under each limit; 10 for 0, none below 0 */
+  double profile_steps; /* measured under each limit; 40 for 0 */
+  double least_s;       /* and as long at least; 1 for 0 */
+  double drift; /* change of a step after which all is measured again; 0.1 for 0, never below 0 */
+} pj_steps_options;
+
+/* PJ_NOT_FOUND where no GPU's power limit can be set. `options` may be NULL. */
+PJ_API pj_status pj_steps_begin(pj_session* session, const pj_steps_options* options,
+                                pj_steps** steps);
+/* So many steps more are done. Costs a comparison, and a reading of every GPU when a measurement
+ * may end; may set limits. */
+PJ_API pj_status pj_steps_done(pj_steps* steps, double count);
+/* What follows until the next step (validation, a checkpoint) is no training. */
+PJ_API pj_status pj_steps_epoch_ended(pj_steps* steps);
+/* Not 0 once a limit was chosen. */
+PJ_API int32_t pj_steps_settled(const pj_steps* steps);
+/* The limit asked for last, W; 0 before the first. */
+PJ_API double pj_steps_limit_w(const pj_steps* steps);
+/* perjoule.train-steps.v1, living until the next call with these steps. */
+PJ_API const char* pj_steps_json(pj_steps* steps);
+/* Puts every limit back and frees, whatever the answer. Before pj_close. NULL is fine. */
+PJ_API pj_status pj_steps_end(pj_steps* steps);
+
 /* Tells `perjoule run --unit` around this process that units of work are done; without one it does
  * nothing. */
 PJ_API pj_status pj_unit_done(double units);

@@ -110,7 +110,43 @@ class Session {
   }
 
  private:
+  friend class Steps;
   std::unique_ptr<pj_session, void (*)(pj_session*)> session_{nullptr, pj_close};
+};
+
+/// Finds the power limit of a training while it goes on; see pj_steps_begin. The session must
+/// outlive it.
+///
+///   pj::Steps steps(session, "slowdown=1.05");
+///   for (...) { train_step(); steps.done(); }
+class Steps {
+ public:
+  explicit Steps(Session& session, const std::string& rule = "eta=0.5") {
+    pj_steps_options options{};
+    options.struct_size = sizeof(options);
+    options.rule = rule.c_str();
+    begin(session, options);
+  }
+  Steps(Session& session, const pj_steps_options& options) { begin(session, options); }
+
+  void done(double count = 1) { check(pj_steps_done(steps_.get(), count)); }
+  void epoch_ended() { check(pj_steps_epoch_ended(steps_.get())); }
+  bool settled() const { return pj_steps_settled(steps_.get()) != 0; }
+  double limit_w() const { return pj_steps_limit_w(steps_.get()); }
+  std::string json() { return pj_steps_json(steps_.get()); }
+  /// Puts every limit back; the destructor does too, but cannot say that it failed.
+  void end() { check(pj_steps_end(steps_.release())); }
+
+ private:
+  void begin(Session& session, const pj_steps_options& options) {
+    pj_steps* steps = nullptr;
+    check(pj_steps_begin(session.session_.get(), &options, &steps));
+    steps_.reset(steps);
+  }
+  struct End {
+    void operator()(pj_steps* steps) const { (void)pj_steps_end(steps); }
+  };
+  std::unique_ptr<pj_steps, End> steps_;
 };
 
 }  // namespace pj

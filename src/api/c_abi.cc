@@ -1,13 +1,16 @@
 // The C interface of include/perjoule/perjoule.h.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "api/guard.h"
 #include "api/session.h"
+#include "api/step_tuner.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "meter/measurement_json.h"
@@ -22,6 +25,10 @@ struct pj_session {
 };
 struct pj_window {
   perjoule::Window window;
+};
+struct pj_steps {
+  std::unique_ptr<perjoule::StepTuner> tuner;
+  std::string json;
 };
 struct pj_result {
   perjoule::Measurement measurement;
@@ -93,6 +100,26 @@ perjoule::Result<perjoule::WindowOptions> window_options(const pj_window_options
           "sync is none of PJ_SYNC_AUTO, PJ_SYNC_NONE, PJ_SYNC_CALLBACK");
   }
   return out;
+}
+
+/// 0 stands for the usual value, below 0 for none.
+double or_usual(double given, double usual) { return given == 0 ? usual : std::max(given, 0.0); }
+
+perjoule::Result<perjoule::PowerLimitPlan> step_plan(const pj_steps_options* given) {
+  PJ_TRY(const pj_steps_options options, taken(given));
+  for (const double number :
+       {options.warm_up_steps, options.profile_steps, options.least_s, options.drift}) {
+    if (!std::isfinite(number)) return Error::invalid_argument("an option is not a finite number");
+  }
+  perjoule::PowerLimitPlan plan;
+  if (options.rule != nullptr) {
+    PJ_TRY(plan.rule, perjoule::parse_rule(options.rule));
+  }
+  plan.warm_up_steps = or_usual(options.warm_up_steps, plan.warm_up_steps);
+  plan.profile_steps = or_usual(options.profile_steps, plan.profile_steps);
+  plan.least_time = perjoule::Seconds(or_usual(options.least_s, plan.least_time.value()));
+  plan.drift = or_usual(options.drift, plan.drift);
+  return plan;
 }
 
 Outcome need(const void* pointer, const char* what) {
@@ -211,6 +238,59 @@ const char* pj_result_json(pj_result* result) {
 }
 
 void pj_result_free(pj_result* result) { delete result; }
+
+pj_status pj_steps_begin(pj_session* session, const pj_steps_options* options, pj_steps** steps) {
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(session, "session"));
+    PJ_CHECK(need(steps, "steps"));
+    *steps = nullptr;
+    PJ_TRY(perjoule::PowerLimitPlan plan, step_plan(options));
+    PJ_TRY(auto tuner, perjoule::StepTuner::begin(*session->session, std::move(plan)));
+    *steps = new pj_steps{std::move(tuner), {}};
+    return {};
+  });
+}
+
+pj_status pj_steps_done(pj_steps* steps, double count) {
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(steps, "steps"));
+    return steps->tuner->step(count);
+  });
+}
+
+pj_status pj_steps_epoch_ended(pj_steps* steps) {
+  return guard([&]() -> Outcome {
+    PJ_CHECK(need(steps, "steps"));
+    steps->tuner->epoch_ended();
+    return {};
+  });
+}
+
+int32_t pj_steps_settled(const pj_steps* steps) {
+  return steps != nullptr &&
+                 steps->tuner->optimizer().phase() == perjoule::PowerLimitOptimizer::Phase::kSettled
+             ? 1
+             : 0;
+}
+
+double pj_steps_limit_w(const pj_steps* steps) {
+  if (steps == nullptr) return 0;
+  return steps->tuner->optimizer().limit().value_or(perjoule::Watts(0)).value();
+}
+
+const char* pj_steps_json(pj_steps* steps) {
+  if (steps == nullptr) return "null";
+  const pj_status status = guard([&]() -> Outcome {
+    steps->json = steps->tuner->json();
+    return {};
+  });
+  return status == PJ_OK ? steps->json.c_str() : "null";
+}
+
+pj_status pj_steps_end(pj_steps* steps) {
+  const std::unique_ptr<pj_steps> owned(steps);
+  return guard([&]() -> Outcome { return steps == nullptr ? Outcome() : steps->tuner->end(); });
+}
 
 pj_status pj_unit_done(double units) {
   return guard([&]() -> Outcome {

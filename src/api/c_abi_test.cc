@@ -37,6 +37,18 @@ TEST(CAbi, AWindowCanBeAlignedToTicks) {
   EXPECT_THROW(session.begin("x", options), pj::Error);
 }
 
+TEST(CAbi, StepsAreRefusedWhereNoPowerLimitCanBeSet) {
+  pj::Session session;
+  pj_steps* steps = nullptr;
+  EXPECT_EQ(pj_steps_begin(nullptr, nullptr, &steps), PJ_INVALID_ARGUMENT);
+  EXPECT_THROW(pj::Steps(session, "eta=7"), pj::Error);
+  EXPECT_THROW(pj::Steps(session, "magic"), pj::Error);
+  EXPECT_THROW(pj::Steps{session}, pj::Error);  // no GPU here
+  EXPECT_EQ(pj_steps_end(nullptr), PJ_OK);
+  EXPECT_EQ(pj_steps_settled(nullptr), 0);
+  EXPECT_EQ(pj_steps_limit_w(nullptr), 0);
+}
+
 TEST(CAbi, OpeningPutsBackWhatAKilledProcessLeft) {
   const perjoule::TempTree tree;
   const std::string policy = "sys/devices/system/cpu/cpufreq/policy0/";

@@ -68,6 +68,21 @@ std::optional<Watts> PowerLimitOptimizer::observe(const StepTotals& now) {
   return std::nullopt;
 }
 
+double PowerLimitOptimizer::next_look() const {
+  if (!mark_) return 0;
+  switch (phase_) {
+    case Phase::kWaiting:
+      return mark_->steps + plan_.wait_steps;
+    case Phase::kWarmUp:
+      return mark_->steps + plan_.warm_up_steps;
+    case Phase::kProfiling:
+      return mark_->steps + plan_.profile_steps;
+    case Phase::kSettled:
+      return mark_->steps + plan_.warm_up_steps + plan_.profile_steps;
+  }
+  return 0;
+}
+
 void PowerLimitOptimizer::epoch_ended() {
   mark_.reset();
   if (phase_ == Phase::kProfiling) phase_ = Phase::kWarmUp;

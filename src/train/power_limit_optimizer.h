@@ -59,6 +59,10 @@ class PowerLimitOptimizer {
   /// next step.
   void epoch_ended();
 
+  /// The count of steps before which observe() would change nothing: totals, which cost a reading
+  /// of every GPU, need not be known before.
+  double next_look() const;
+
   Phase phase() const { return phase_; }
   /// The limit asked for last.
   std::optional<Watts> limit() const { return asked_; }

@@ -79,6 +79,25 @@ TEST(PowerLimitOptimizer, TriesFromTheHighestDownAndSettles) {
   EXPECT_NEAR(optimizer->points()[1].energy.joules.value(), 25, 1e-9);
 }
 
+TEST(PowerLimitOptimizer, LookingOnlyWhenItIsWorthwhileComesToTheSame) {
+  auto always = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150}));
+  auto seldom = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150}));
+  Machine one(curve, Watts(280));
+  Machine other(curve, Watts(280));
+  int looks = 0;
+  for (int i = 0; i < 400; ++i) {
+    if (const auto limit = always->observe(one.totals())) one.set(*limit);
+    if (other.totals().steps >= seldom->next_look()) {
+      ++looks;
+      if (const auto limit = seldom->observe(other.totals())) other.set(*limit);
+    }
+    one.step();
+    other.step();
+  }
+  EXPECT_EQ(one.asked(), other.asked());
+  EXPECT_LT(looks, 30);
+}
+
 TEST(PowerLimitOptimizer, NoWarmUpIsAllowedAndLongTicksAreWaitedFor) {
   PowerLimitPlan plan = plan_of({300, 200});
   plan.warm_up_steps = 0;

@@ -1,4 +1,5 @@
 """perjoule train on a simulated V100, and the simulation of recorded trainings."""
+import ctypes
 import json
 import os
 import pathlib
@@ -26,6 +27,9 @@ class PowerLimit(TwinTest):
         steps = 1800 / 0.67
         spent = sum(50 * (point["energy"]["joules"] - chosen) for point in result["points"])
         self.assertLess(spent / (steps * chosen), 0.01)
+
+    def test_a_program_calls_after_each_step(self):
+        self.on_twin("library", gpu="v100")
 
     def test_after_sigkill_the_next_start_restores_the_limit(self):
         self.on_twin("killed", gpu="v100")
@@ -65,6 +69,38 @@ class Scenes:
         told = subprocess.run([COMMAND, "devices"], text=True, capture_output=True, check=True)
         assert limit_mw() == 300_000, f"left at {limit_mw()}"
         assert "put back to 300 W" in told.stderr, told.stderr
+
+    def library(self):
+        """As a program linked to libperjoule does, through its C interface; its steps are the twin's."""
+        perjoule = ctypes.CDLL(str(pathlib.Path(COMMAND).parent / "lib/libperjoule.so"))
+        perjoule.pj_steps_json.restype = ctypes.c_char_p
+        perjoule.pj_last_error.restype = ctypes.c_char_p
+        perjoule.pj_steps_limit_w.restype = ctypes.c_double
+
+        class Options(ctypes.Structure):
+            _fields_ = [("struct_size", ctypes.c_size_t), ("rule", ctypes.c_char_p), ("warm_up_steps", ctypes.c_double),
+                        ("profile_steps", ctypes.c_double), ("least_s", ctypes.c_double), ("drift", ctypes.c_double)]
+
+        def must(status):
+            assert status == 0, perjoule.pj_last_error()
+
+        twin = ctypes.CDLL("libnvidia-ml.so.1")
+        session, steps = ctypes.c_void_p(), ctypes.c_void_p()
+        must(perjoule.pj_open(None, ctypes.byref(session)))
+        options = Options(ctypes.sizeof(Options), b"eta=1", -1, 3, 0.2, -1)
+        must(perjoule.pj_steps_begin(session, ctypes.byref(options), ctypes.byref(steps)))
+        for _ in range(200):
+            assert twin.perjoule_twin_run(0, ctypes.c_double(6e12), ctypes.c_double(0), ctypes.c_double(1)) == 0
+            must(perjoule.pj_steps_done(steps, ctypes.c_double(1)))
+            if perjoule.pj_steps_settled(steps):
+                break
+        told = json.loads(perjoule.pj_steps_json(steps))
+        assert told["settled"] and len(told["points"]) >= 3, told
+        assert limit_mw() == 1000 * perjoule.pj_steps_limit_w(steps) < 300_000, told
+        assert told["points"][0]["energy"]["status"] == "simulated", told
+        must(perjoule.pj_steps_end(steps))
+        assert limit_mw() == 300_000
+        perjoule.pj_close(session)
 
     def stepless(self):
         told = subprocess.run([COMMAND, "train", "power-limit", "--", "sh", "-c", "sleep 0.3; exit 7"], text=True,
