@@ -64,6 +64,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Ignored by the command, so that a closed pipe does not end it; its child expects the usual.
+  ::signal(SIGPIPE, SIG_DFL);
   if (output >= 0) ::dup2(output, STDOUT_FILENO);
   if (error_output >= 0) ::dup2(error_output, STDERR_FILENO);
   if (options.output_to_error && output < 0) ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -185,6 +187,17 @@ Result<CapturedRun> run_captured(SpawnOptions options) {
   }
   PJ_TRY(run.end, child.wait());
   return run;
+}
+
+std::vector<int> allowed_processors() {
+  std::vector<int> processors;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return processors;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) processors.push_back(cpu);
+  }
+  return processors;
 }
 
 }  // namespace perjoule

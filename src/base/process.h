@@ -79,4 +79,7 @@ struct CapturedRun {
 /// Runs a program to its end and collects what it wrote.
 Result<CapturedRun> run_captured(SpawnOptions options);
 
+/// The processors that this process may run on, ascending.
+std::vector<int> allowed_processors();
+
 }  // namespace perjoule

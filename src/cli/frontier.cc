@@ -177,11 +177,11 @@ Verb frontier_verb() {
                        true, true}};
   verb.examples = {
       "perjoule frontier sweep.csv --deadline 50ms",
-      "perjoule frontier data/mlenergy_v2_llm.csv --where "
-      "model=meta-llama/Meta-Llama-3.1-8B-Instruct "
-      "--per request --deadline 100ms",
-      "perjoule frontier profile.csv --map time=elapsed_time:s --map 'energy=gpu*_energy:J' --eta "
-      "0.5",
+      // Longer than a line here.
+      std::string("perjoule frontier data/mlenergy_v2_llm.csv --where ") +
+          "model=meta-llama/Meta-Llama-3.1-8B-Instruct --per request --deadline 100ms",
+      std::string("perjoule frontier profile.csv --map time=elapsed_time:s ") +
+          "--map 'energy=gpu*_energy:J' --eta 0.5",
       "perjoule frontier results.json --group-by gpu,model --slowdown 10% --json",
       "perjoule frontier 3jwzv0c1x8e 3jx last --edp",
   };

@@ -1,6 +1,11 @@
+#include <csignal>
+
 #include "cli/parser.h"
 
 int main(int argc, char** argv) {
+  // A reader that goes away (perjoule sweep | head) must not end us before knobs are put back; the
+  // failed write says it.
+  std::signal(SIGPIPE, SIG_IGN);
   // Scripts ask this often, and it needs no verb.
   if (perjoule::cli::answer_version(argc, argv)) return 0;
   return perjoule::cli::dispatch(perjoule::cli::all_verbs(), argc, argv);

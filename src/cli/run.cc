@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/machine.h"
+#include "cli/measure_options.h"
 #include "cli/run_report.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -28,13 +29,10 @@ Result<CommandOptions> read_options(const Arguments& arguments) {
   options.spawn.arguments = arguments.command();
   // A document among other output would be no document.
   options.spawn.output_to_error = arguments.json() && !arguments.has("output");
-  PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
-  options.every = *every;
-  if (options.every.value() < 1e-4 || options.every.value() > 3600) {
-    return Error::invalid_argument("--every " + arguments.value("every") +
-                                   ": outside 0.1 ms to 1 h");
-  }
+  PJ_TRY(options.every, read_period(arguments));
   PJ_TRY(options.duration, arguments.read<Seconds>("for", parse_seconds));
+  if (options.duration && options.duration->value() <= 0)
+    return Error::invalid_argument("--for " + arguments.value("for") + ": not above 0");
   PJ_TRY(options.budget, arguments.read<Joules>("budget", parse_joules));
   if (options.budget && options.budget->value() <= 0) {
     return Error::invalid_argument("--budget " + arguments.value("budget") + ": not above 0");
@@ -84,10 +82,11 @@ void say_prediction(const RunProgress& progress, const std::string& unit, double
                   to_text(progress.whole->time_half_width, 2)));
 }
 
-/// Idle power before the run: the same sources for a while with nothing of ours running.
-Result<Measurement> measure_baseline(const std::vector<Source*>& sources, const Clock& clock,
-                                     const std::vector<Calibration>& calibrations,
-                                     Seconds duration) {
+/// Idle power before the run: the same sources for a while with nothing of ours running. A signal
+/// ends it, and then everything: result.signal says which.
+Result<CommandResult> measure_baseline(const std::vector<Source*>& sources, const Clock& clock,
+                                       const std::vector<Calibration>& calibrations,
+                                       Seconds duration) {
   Meter meter(sources, clock, 1U << 20U, calibrations);
   CommandOptions options;
   options.duration = duration;
@@ -100,7 +99,7 @@ Result<Measurement> measure_baseline(const std::vector<Source*>& sources, const 
         fmt::format("the machine was not idle during the baseline: its processors were {} busy",
                     percent(busy, 0)));
   }
-  return std::move(result.measurement);
+  return result;
 }
 
 /// A store that cannot be written is no reason to lose the figures: they are printed all the same.
@@ -170,7 +169,9 @@ Result<int> run(const Arguments& arguments) {
       return Error::invalid_argument("--baseline " + arguments.value("baseline") + ": below 0.1 s");
     }
     complain("measuring idle power for " + to_text(*span, 3));
-    PJ_TRY(report.baseline, measure_baseline(chosen.sources, clock, calibrations, *span));
+    PJ_TRY(CommandResult idle, measure_baseline(chosen.sources, clock, calibrations, *span));
+    if (idle.signal != 0) return 128 + idle.signal;
+    report.baseline = std::move(idle.measurement);
   }
   Meter meter(chosen.sources, clock, kTimelineBytes, calibrations);
   bool predicted = false;

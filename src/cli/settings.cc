@@ -86,7 +86,7 @@ class Reader {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
       if (const toml::table* below = node.as_table()) {
-        const std::string longer = words.empty() ? name : words + " " + name;
+        const std::string longer = words.empty() ? name : fmt::format("{} {}", words, name);
         if (!begins_a_verb(longer)) {
           return Error::invalid_argument(
               fmt::format("{}: no verb '{}'", place(name_, node), longer),

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/frontier_view.h"
 #include "cli/machine.h"
+#include "cli/measure_options.h"
 #include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -43,7 +44,11 @@ Result<SweepAxis> parameter_axis(const std::string& text) {
       return axis;
     }
   }
-  for (const std::string_view value : split(values, ',')) axis.values.emplace_back(trim(value));
+  for (const std::string_view value : split(values, ',')) {
+    axis.values.emplace_back(trim(value));
+    if (axis.values.back().empty())
+      return Error::invalid_argument("--param " + text + ": an empty value");
+  }
   return axis;
 }
 
@@ -71,11 +76,20 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
   if (arguments.has("processors")) {
     PJ_TRY(const std::vector<double> counts, parse_range(arguments.value("processors")));
     SweepAxis axis{SweepAxis::Kind::kProcessors, "processors", {}};
-    for (const double count : counts) axis.values.push_back(fmt::format("{}", std::lround(count)));
+    for (const double count : counts) {
+      if (count != std::floor(count))
+        return Error::invalid_argument(fmt::format("--processors: not a whole number: {}", count));
+      axis.values.push_back(fmt::format("{:.0f}", count));
+    }
     axes.push_back(std::move(axis));
   }
   for (const std::string& text : arguments.values("param")) {
     PJ_TRY(SweepAxis axis, parameter_axis(text));
+    for (const SweepAxis& other : axes) {
+      if (other.name == axis.name)
+        return Error::invalid_argument("--param " + axis.name + " is given twice",
+                                       "write all its values at once: a=1,2");
+    }
     axes.push_back(std::move(axis));
   }
   if (axes.empty()) {
@@ -96,8 +110,7 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
   options.command.count_units = arguments.has("unit");
   options.command.unit = arguments.value("unit");
   if (arguments.has("unit-pattern")) options.command.unit_pattern = arguments.value("unit-pattern");
-  PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
-  options.command.every = *every;
+  PJ_TRY(options.command.every, read_period(arguments));
   const auto repeats = parse_integer(arguments.value("repeat"));
   if (!repeats || *repeats < 1 || *repeats > 10'000) {
     return Error::invalid_argument("--repeat " + arguments.value("repeat") +
@@ -111,6 +124,11 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
   options.random_order = order == "random";
   PJ_TRY(const auto warm_up, arguments.read<Seconds>("warm-up", parse_seconds));
   PJ_TRY(const auto cool_down, arguments.read<Seconds>("cool-down", parse_seconds));
+  for (const auto& [option, time] : {std::pair("warm-up", *warm_up), {"cool-down", *cool_down}}) {
+    if (time.value() < 0 || time.value() > 86'400)
+      return Error::invalid_argument(
+          fmt::format("--{} {}: outside 0 to 24 h", option, arguments.value(option)));
+  }
   options.warm_up = *warm_up;
   options.cool_down = *cool_down;
   return options;
@@ -164,6 +182,12 @@ std::string interruption(const SweepResult& result) {
          knobs;
 }
 
+/// The points as CSV, or as JSON where the name says so.
+Outcome write_points(const std::string& path, const PointsFile& file) {
+  const bool json = path.size() > 5 && path.ends_with(".json");
+  return write_file_atomically(path, json ? points_json(file).dump(2) + "\n" : points_csv(file));
+}
+
 Result<int> run_sweep(const Arguments& arguments) {
   PJ_TRY(SweepOptions options, options_from(arguments));
   PJ_TRY(const Rule rule, rule_from(arguments));
@@ -179,13 +203,6 @@ Result<int> run_sweep(const Arguments& arguments) {
 
   const bool counted_matches = arguments.has("unit-pattern") && !arguments.has("unit");
   PointsFile file{counted_matches ? "unit" : arguments.value("unit"), points_of(result)};
-  const bool write = !file.points.empty() || result.signal == 0;
-  if (arguments.has("output") && write) {
-    const std::string path = arguments.value("output");
-    const bool json = path.size() > 5 && path.ends_with(".json");
-    PJ_CHECK(
-        write_file_atomically(path, json ? points_json(file).dump(2) + "\n" : points_csv(file)));
-  }
   if (result.signal != 0) complain(interruption(result));
   if (file.points.empty()) {
     if (result.signal != 0) return kSignalled + result.signal;
@@ -208,6 +225,8 @@ Result<int> run_sweep(const Arguments& arguments) {
   } else {
     print(frontier_text(view));
   }
+  // Printed first: a disk that is full by now must not take the answer with it.
+  if (arguments.has("output")) PJ_CHECK(write_points(arguments.value("output"), file));
   if (result.signal != 0) return kSignalled + result.signal;
   return choice.miss ? kAnswerIsNo : kDone;
 }

@@ -85,7 +85,7 @@ Result<JobDefinition> read_definition(const Arguments& arguments) {
   return job;
 }
 
-void answer(const Arguments& arguments, const std::string& text, Json json) {
+void answer(const Arguments& arguments, const std::string& text, const Json& json) {
   print(arguments.json() ? json.dump(2) + "\n" : text + "\n");
 }
 
@@ -112,7 +112,7 @@ Result<int> ask(const Arguments& arguments) {
   json["batch_size"] = trial.batch_size;
   // Two words, so that a shell can read them: read trial batch < <(perjoule train batch-size ask
   // JOB)
-  answer(arguments, fmt::format("{} {}", trial.number, trial.batch_size), std::move(json));
+  answer(arguments, fmt::format("{} {}", trial.number, trial.batch_size), json);
   return kDone;
 }
 
@@ -128,7 +128,7 @@ Result<int> report(const Arguments& arguments) {
   Json json = about("perjoule.train-verdict.v1", job_of(arguments));
   json["trial"] = trial;
   json["verdict"] = name_of(verdict);
-  answer(arguments, std::string(name_of(verdict)), std::move(json));
+  answer(arguments, std::string(name_of(verdict)), json);
   return verdict == Verdict::kStop ? kAnswerIsNo : kDone;
 }
 
@@ -138,7 +138,7 @@ Result<int> abandon(const Arguments& arguments) {
   PJ_CHECK(jobs.service().abandon(job_of(arguments), trial));
   Json json = about("perjoule.train-trial.v1", job_of(arguments));
   json["trial"] = trial;
-  answer(arguments, fmt::format("trial {} is given up", trial), std::move(json));
+  answer(arguments, fmt::format("trial {} is given up", trial), json);
   return kDone;
 }
 
@@ -272,13 +272,13 @@ Verb report_verb() {
   return verb;
 }
 
-Verb plain_verb(std::string name, std::string summary, std::vector<Positional> positionals,
-                std::string example, std::function<Result<int>(const Arguments&)> run) {
+Verb plain_verb(const std::string& name, std::string summary, std::vector<Positional> positionals,
+                const std::string& example, std::function<Result<int>(const Arguments&)> run) {
   Verb verb;
   verb.name = "train batch-size " + name;
   verb.summary = std::move(summary);
   verb.positionals = std::move(positionals);
-  verb.examples = {"perjoule train batch-size " + std::move(example)};
+  verb.examples = {"perjoule train batch-size " + example};
   verb.run = std::move(run);
   return verb;
 }

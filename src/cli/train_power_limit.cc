@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/frontier_view.h"
 #include "cli/machine.h"
+#include "cli/measure_options.h"
 #include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -36,6 +37,8 @@ Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
   PJ_TRY(plan.warm_up_steps, steps_option(arguments, "warm-up"));
   PJ_TRY(plan.profile_steps, steps_option(arguments, "profile"));
   PJ_TRY(const auto least, arguments.read<Seconds>("least", parse_seconds));
+  if (least->value() < 0 || least->value() > 86'400)
+    return Error::invalid_argument("--least " + arguments.value("least") + ": outside 0 to 24 h");
   plan.least_time = *least;
   PJ_TRY(const double drift, [&]() -> Result<double> {
     const auto number = parse_number(arguments.value("drift"));
@@ -59,8 +62,7 @@ Result<CommandOptions> read_command(const Arguments& arguments) {
   options.count_units = true;
   options.unit = "step";
   if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
-  PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
-  options.every = *every;
+  PJ_TRY(options.every, read_period(arguments));
   options.progress_at_units = true;
   return options;
 }

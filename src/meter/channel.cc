@@ -1,6 +1,7 @@
 #include "meter/channel.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace perjoule {
 
@@ -40,7 +41,7 @@ void Channel::take_gauge(std::uint64_t microwatts, Instant at) noexcept {
     // Trapezium; uW * ns = 1e-9 uJ.
     const double mean =
         0.5 * (static_cast<double>(*last_microwatts_) + static_cast<double>(microwatts));
-    integral_micro_ += static_cast<std::uint64_t>(mean * ns * 1e-9 + 0.5);
+    integral_micro_ += static_cast<std::uint64_t>(std::llround(mean * ns * 1e-9));
     const Seconds step(ns * 1e-9);
     if (step > 3.0 * info().tick && info().tick.value() > 0) gap_ += step - info().tick;
   }

@@ -203,7 +203,7 @@ class CommandLoop {
       if (units <= 0) continue;
       const Seconds each = (mark.at - from) / units;
       for (int i = 0; i < static_cast<int>(std::min(units, 1000.0)); ++i)
-        costs.push_back({each, mean_power * each});
+        costs.push_back({each, mean_power * each, 1});
       from = mark.at;
       count = mark.count;
     }
@@ -316,7 +316,7 @@ class CommandLoop {
       if (units <= 0) continue;
       const Instant to = std::min(mark.at, ended);
       result.unit_costs.push_back(
-          {(to - from) / units, energy_between(result.courses, from, to) / units});
+          {(to - from) / units, energy_between(result.courses, from, to) / units, units});
       from = to;
       count = mark.count;
     }

@@ -13,7 +13,7 @@ Result<SignalWatch> SignalWatch::start() {
   SignalWatch watch;
   sigset_t wanted;
   sigemptyset(&wanted);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2})
     sigaddset(&wanted, signal);
   if (const int number = pthread_sigmask(SIG_BLOCK, &wanted, &watch.before_); number != 0) {
     return Error::from_errno(number, "blocking signals");

@@ -9,8 +9,8 @@
 
 namespace perjoule {
 
-/// While it lives, the signals that end or steer a program (INT, TERM, HUP, QUIT, USR1, USR2) are
-/// blocked in this thread and those it starts, and come through a descriptor instead.
+/// While it lives, the signals that end or steer a program (INT, TERM, HUP, QUIT, XCPU, USR1, USR2)
+/// are blocked in this thread and those it starts, and come through a descriptor instead.
 class SignalWatch {
  public:
   static Result<SignalWatch> start();

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <random>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "meter/signals.h"
 
@@ -113,6 +114,9 @@ class SweepLoop {
   Outcome check_knobs() const {
     for (const SweepAxis& axis : options_.axes) {
       if (axis.values.empty()) return Error::invalid_argument(axis.name + ": no value to sweep");
+      if (axis.kind == SweepAxis::Kind::kProcessors) {
+        for (const std::string& value : axis.values) PJ_CHECK(processors_for(value));
+      }
       if (axis.kind != SweepAxis::Kind::kKnob) continue;
       const std::vector<Knob*> knobs = knobs_named(axis.name);
       if (knobs.empty()) {
@@ -127,6 +131,21 @@ class SweepLoop {
       }
     }
     return {};
+  }
+
+  /// The first so many of the processors this process may use.
+  static Result<std::vector<int>> processors_for(const std::string& value) {
+    const auto count = parse_integer(value);
+    if (!count || *count < 1)
+      return Error::invalid_argument("processors: not a count above 0: '" + value + "'");
+    std::vector<int> allowed = allowed_processors();
+    if (*count > static_cast<std::int64_t>(allowed.size())) {
+      return Error::out_of_range(
+          fmt::format("processors {}: this process may use {}", value,
+                      counted(static_cast<double>(allowed.size()), "processor")));
+    }
+    allowed.resize(static_cast<std::size_t>(*count));
+    return allowed;
   }
 
   std::vector<Config> trial_order() const {
@@ -183,10 +202,7 @@ class SweepLoop {
         command.spawn.variables.emplace_back(axis.name, value);
         return {};
       case SweepAxis::Kind::kProcessors: {
-        const auto count = parse_integer(value);
-        if (!count || *count < 1)
-          return Error::invalid_argument("processors: not a count above 0: '" + value + "'");
-        for (int cpu = 0; cpu < *count; ++cpu) command.spawn.processors.push_back(cpu);
+        PJ_TRY(command.spawn.processors, processors_for(value));
         return {};
       }
       case SweepAxis::Kind::kKnob:
@@ -201,6 +217,8 @@ class SweepLoop {
                 : asked && got && std::abs(*asked - *got) > 1e-6 * std::abs(*asked)) {
         trial.notes.push_back(
             fmt::format("{}: asked for {}, {} is in force", knob->info().id, value, in_force));
+        // The point is what was measured, not what was wished for.
+        trial.config.set(axis.name, in_force);
       }
     }
     return {};
@@ -227,26 +245,57 @@ class SweepLoop {
                       options_.command.unit.empty() ? "unit" : options_.command.unit));
       return;
     }
-    Seconds time;
-    Joules joules;
-    double units = 0;
-    Seconds passed;
-    for (const UnitCost& cost : result.unit_costs) {
-      passed += cost.time;
-      if (passed < options_.warm_up) continue;
-      time += cost.time;
-      joules += cost.energy;
-      units += 1;
-    }
-    if (units < 1 || total.joules.value() <= 0) {
+    trial.time = result.measurement.duration / result.units;
+    trial.energy = total / result.units;
+    if (options_.warm_up.value() <= 0) return;
+    const SteadyPart steady = steady_part(result);
+    if (steady.units <= 0 || total.joules.value() <= 0) {
       trial.notes.push_back("no unit after the warm-up: the whole run counts");
-      trial.time = result.measurement.duration / result.units;
-      trial.energy = total / result.units;
       return;
     }
-    // The total's uncertainty scales with the part of it that is kept.
-    trial.time = time / units;
-    trial.energy = total * ((joules / units) / total.joules);
+    trial.time = steady.time / steady.units;
+    trial.energy = steady_energy(result, steady) / steady.units;
+  }
+
+  /// The units reported after the warm-up, of which the first may have begun in it.
+  struct SteadyPart {
+    Seconds time;
+    Joules energy;
+    double units = 0;
+  };
+  SteadyPart steady_part(const CommandResult& result) const {
+    SteadyPart part;
+    Seconds passed;
+    for (const UnitCost& cost : result.unit_costs) {
+      passed += cost.time * cost.units;
+      if (passed < options_.warm_up) continue;
+      part.time += cost.time * cost.units;
+      part.energy += cost.energy * cost.units;
+      part.units += cost.units;
+    }
+    return part;
+  }
+
+  /// The steady part's energy as the courses have it. Its gain and offset errors are the whole
+  /// run's share; its edges lie anywhere within a tick, or within a sampling period where that is
+  /// longer, like those of a window that is not aligned (docs/uncertainty.md).
+  Energy steady_energy(const CommandResult& result, const SteadyPart& steady) const {
+    const Energy total = result.measurement.total();
+    Energy energy = total * (steady.energy / total.joules);
+    double variance = 0;
+    Joules reach;
+    for (const SourceMeasurement& source : result.measurement.sources) {
+      if (!source.info.overlaps.empty()) continue;
+      const Seconds step = std::max(source.info.tick, options_.command.every);
+      const Watts power = source.energy.joules / result.measurement.duration;
+      const double edge = (step * power).value() / std::sqrt(6.0);
+      variance += edge * edge;
+      reach += step * std::max(source.info.max_power, power);
+    }
+    energy.random = std::max(energy.random, Joules(std::sqrt(variance)));
+    energy.lower = std::max(Joules(0), energy.joules - reach);
+    energy.upper = energy.joules + reach;
+    return energy;
   }
 
   const Inventory& machine_;

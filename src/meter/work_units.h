@@ -78,10 +78,11 @@ struct Prediction {
   Joules energy_half_width;  ///< k=2, measurement uncertainty and unit-to-unit spread
 };
 
-/// One finished unit.
+/// What a finished unit took; the mean of those that were reported together.
 struct UnitCost {
   Seconds time;
   Joules energy;
+  double units = 1;  ///< in the report
 };
 
 /// Extrapolates to `total` units: mean of those done; the spread between units where there are at

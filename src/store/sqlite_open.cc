@@ -22,7 +22,7 @@ bool is_locked(const Outcome& outcome) {
 Outcome switch_to_wal(const Database& database, Seconds patience) {
   constexpr auto kPause = std::chrono::milliseconds(5);
   for (double waited = 0;; waited += 0.005) {
-    const Outcome switched = database.execute("PRAGMA journal_mode = WAL");
+    Outcome switched = database.execute("PRAGMA journal_mode = WAL");
     if (!is_locked(switched) || waited >= patience.value()) return switched;
     std::this_thread::sleep_for(kPause);
   }

@@ -93,7 +93,7 @@ Outcome bring_up_to_date(const Database& database) {
     PJ_CHECK(refuse_newer(database, version));
     if (version == kStoreVersion) return {};
     PJ_CHECK(database.execute("BEGIN IMMEDIATE"));
-    const Outcome done = do_step(database, version);
+    Outcome done = do_step(database, version);
     if (!done) {
       (void)database.execute("ROLLBACK");
       return done;

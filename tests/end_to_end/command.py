@@ -69,11 +69,11 @@ class CommandTest(unittest.TestCase):
 class TwinTest(CommandTest):
     """A test whose scenes run within a simulated machine: methods of the file's class Scenes."""
 
-    def on_twin(self, scene, gpu="h100"):
+    def on_twin(self, scene, gpu="h100", fault=None):
         script = sys.modules[type(self).__module__].__file__
         environment = dict(self.environment, SCENE_FOLDER=str(self.folder))
         ended = subprocess.run(
-            [COMMAND, "twin", "run", "--gpu", gpu, "--", sys.executable, script, "scene", scene],
+            [COMMAND, "twin", "run", "--gpu", gpu, *(["--fault", fault] if fault else []), "--", sys.executable, script, "scene", scene],
             env=environment, text=True, capture_output=True, timeout=200, check=False)
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         return ended

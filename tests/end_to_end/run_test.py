@@ -5,11 +5,26 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 
 from command import COMMAND, CommandTest, main
 
 
 class Run(CommandTest):
+    def test_a_signal_during_the_baseline_starts_nothing(self):
+        ran = self.folder / "ran"
+        run = self.start("run", "--baseline", "60s", "--", "touch", str(ran))
+        self.assertIn("measuring idle power", run.stderr.readline())
+        time.sleep(0.3)
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=30)
+        self.assertEqual(run.returncode, 143)
+        self.assertFalse(ran.exists())
+
+    def test_no_time_at_all_is_no_time(self):
+        for words in (("--for", "-1s"), ("--for", "0s"), ("--every", "0")):
+            self.assertEqual(self.call("run", *words, "--", "true").returncode, 2, words)
+
     def test_the_childs_status_is_passed_on(self):
         for status in (0, 1, 7, 200):
             self.assertEqual(self.call("run", "--", "sh", "-c", f"exit {status}").returncode, status)

@@ -1,6 +1,7 @@
 """perjoule sweep on a simulated GPU: its points, and the knob left as it was found, whatever happens."""
 import json
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -56,6 +57,45 @@ class Sweep(TwinTest):
 
     def test_any_verb_that_looks_at_the_machine_restores_it_and_a_living_owner_is_left_alone(self):
         self.on_twin("killed_then_others")
+
+    def test_words_that_make_no_sense_are_refused_before_anything_runs(self):
+        for words, message in ((["--processors", "1:90000:4"], "this process may use"), (["--processors", "1.4"], "whole number"),
+                               (["--param", "a=1", "--cool-down", "-1s"], "--cool-down -1s"),
+                               (["--param", "a=1", "--warm-up", "-1s"], "--warm-up -1s"),
+                               (["--param", "a=1", "--every", "0"], "--every 0"),
+                               (["--param", "a=1", "--param", "a=2"], "given twice"), (["--param", "a=1,,2"], "an empty value")):
+            ran = self.folder / "ran"
+            refused = self.call("sweep", *words, "--", "touch", str(ran))
+            self.assertEqual(refused.returncode, 2, (words, refused.stderr))
+            self.assertIn(message, refused.stderr)
+            self.assertFalse(ran.exists(), words)
+
+    def test_a_sweep_that_measured_nothing_leaves_the_points_of_an_earlier_one(self):
+        path = self.write("points.csv", "kept\n")
+        failed = self.call("sweep", "--param", "a=1,2", "--output", path, "--", "false")
+        self.assertEqual(failed.returncode, 3)
+        self.assertEqual(pathlib.Path(path).read_text(), "kept\n")
+
+    def test_processors_are_those_this_process_may_use(self):
+        counts = self.call("sweep", "--processors", "1", "--show-output", "--", "nproc", before=("taskset", "-c", "1"))
+        self.assertEqual(counts.returncode, 0, counts.stderr)
+
+    def test_a_reader_that_goes_away_leaves_no_knob_turned(self):
+        self.on_twin("unread")
+
+    def test_the_point_is_the_limit_in_force(self):
+        self.on_twin("capped", fault="cap:value=350")
+        points = json.loads((self.folder / "points.json").read_text())["points"]
+        self.assertEqual([point["settings"]["power limit"] for point in points], ["300 W", "350 W"])
+
+    def test_the_interval_of_a_short_steady_part_holds_the_truth(self):
+        self.on_twin("steady")
+        points = json.loads((self.folder / "points.json").read_text())["points"]
+        step = json.loads((self.folder / "long.json").read_text())["points"][0]["energy"]["joules"]
+        for point in points:
+            energy = point["energy"]
+            self.assertGreater(energy["expanded_j"], 0.1 * energy["joules"])  # a few ticks only
+            self.assertLess(abs(energy["joules"] - step), energy["expanded_j"], point)
 
     def test_without_such_a_knob_it_says_so(self):
         refused = self.call("sweep", "--power-limit", "300:700:100", "--", "true",
@@ -140,6 +180,25 @@ class Scenes:
             assert where.count("put back to 700 W") == 1, told
             again = subprocess.run([COMMAND, *words], text=True, capture_output=True, check=False)
             assert "put back" not in again.stdout + again.stderr, again
+
+    def capped(self):
+        subprocess.run(self.sweep("300,500", "--sources", "gpu", "--output", str(self.folder / "points.json"), "--", "sleep",
+                                  "0.2"), check=True)
+
+    def steady(self):
+        # Of short runs the last steps are steady; a long one tells what a step takes.
+        for values, steps, name in (("1,2,3", "7", "points"), ("1", "40", "long")):
+            subprocess.run([COMMAND, "sweep", "--param", "n=" + values, "--sources", "gpu", "--warm-up", "0.6s",
+                            "--unit-pattern", r"step (\d+)", "--output", str(self.folder / f"{name}.json"), "--", COMMAND,
+                            "twin", "work", "training", "--steps", steps], check=True)
+
+    def unread(self):
+        piped = subprocess.Popen(self.sweep("300:500:100", "--sources", "gpu", "--", "sleep", "0.2"), stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT)
+        piped.stdout.readline()
+        piped.stdout.close()
+        assert piped.wait(timeout=60) not in (0, -signal.SIGPIPE), piped.returncode
+        assert limit_mw() == 700_000, f"left at {limit_mw()}"
 
     def killed(self):
         running = self.start_long()
