@@ -160,6 +160,9 @@ Outcome write_file_atomically(const std::string& named, std::string_view text) {
   const std::string temporary = temporary_beside(path);
   const FileDescriptor fd = open_temporary(temporary);
   if (!fd.valid()) return cannot_write(errno, path);
+  // Who may read it stays as it was.
+  struct stat before {};
+  if (::stat(path.c_str(), &before) == 0) (void)::fchmod(fd.get(), before.st_mode & 07777U);
   Outcome written = write_all(fd.get(), text, path);
   if (written && ::fsync(fd.get()) != 0 && errno != EINVAL)
     written = Error::from_errno(errno, path);

@@ -19,6 +19,17 @@ class FileTest : public testing::Test {
   std::string folder_;
 };
 
+TEST_F(FileTest, ReplacingAFileKeepsWhoMayReadIt) {
+  const std::string path = testing::TempDir() + "private-file";
+  ASSERT_TRUE(write_file_atomically(path, "a"));
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  ASSERT_TRUE(write_file_atomically(path, "b"));
+  struct stat now {};
+  ASSERT_EQ(::stat(path.c_str(), &now), 0);
+  EXPECT_EQ(now.st_mode & 07777U, 0600U);
+  EXPECT_EQ(*read_file(path), "b");
+}
+
 TEST_F(FileTest, AtomicWriteReplacesAndLeavesNothingBeside) {
   const std::string path = folder_ + "/a";
   ASSERT_TRUE(write_file_atomically(path, "one\n"));

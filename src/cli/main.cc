@@ -7,6 +7,6 @@ int main(int argc, char** argv) {
   // failed write says it.
   std::signal(SIGPIPE, SIG_IGN);
   // Scripts ask this often, and it needs no verb.
-  if (perjoule::cli::answer_version(argc, argv)) return 0;
+  if (const auto status = perjoule::cli::answer_version(argc, argv)) return *status;
   return perjoule::cli::dispatch(perjoule::cli::all_verbs(), argc, argv);
 }

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <list>
+#include <optional>
+#include <sstream>
 
 #include "base/text.h"
 #include "cli/settings.h"
@@ -23,6 +25,18 @@ std::vector<std::string> Arguments::values(std::string_view name) const {
   const auto at = values_.find(name);
   return at == values_.end() ? std::vector<std::string>() : at->second;
 }
+
+namespace {
+
+/// Says that standard output took no more; none where it took everything.
+std::optional<int> check_output(std::string_view who) {
+  if (output_failed() == 0) return std::nullopt;
+  complain(
+      Error::from_errno(output_failed(), fmt::format("{}: standard output", who)).value().text());
+  return kMachineCannot;
+}
+
+}  // namespace
 
 /// Builds the library's command tree from the verbs and reads its answers back.
 class Parser {
@@ -60,7 +74,12 @@ class Parser {
     try {
       app_.parse(words);
     } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() == 0) return app_.exit(error);
+      if (error.get_exit_code() == 0) {  // help was asked for
+        std::ostringstream text;
+        app_.exit(error, text, text);
+        print(text.str());
+        return check_output("perjoule").value_or(kDone);
+      }
       complain(fmt::format("{} (see perjoule --help)", error.what()));
       return kUsage;
     }
@@ -184,13 +203,7 @@ class Parser {
     }
     arguments.command_ = std::move(command);
     const Result<int> status = entry.verb->run(arguments);
-    if (output_failed() != 0) {
-      complain(
-          Error::from_errno(output_failed(), fmt::format("{}: standard output", entry.verb->name))
-              .value()
-              .text());
-      return entry.verb->own_failure;
-    }
+    if (check_output(entry.verb->name)) return entry.verb->own_failure;
     if (status) return *status;
     complain(fmt::format("{}: {}", entry.verb->name, status.error().text()));
     return status_of(status.error());
@@ -202,10 +215,10 @@ class Parser {
   std::map<std::string, CLI::App*> groups_;
 };
 
-bool answer_version(int argc, const char* const* argv) {
-  if (argc != 2 || std::string_view(argv[1]) != "--version") return false;
+std::optional<int> answer_version(int argc, const char* const* argv) {
+  if (argc != 2 || std::string_view(argv[1]) != "--version") return std::nullopt;
   print("perjoule " PERJOULE_VERSION "\n");
-  return true;
+  return check_output("perjoule").value_or(kDone);
 }
 
 int dispatch(const std::vector<Verb>& verbs, int argc, const char* const* argv) {

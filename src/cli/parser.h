@@ -1,6 +1,7 @@
 // From argv to a verb's run function and an exit status.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,9 @@
 
 namespace perjoule::cli {
 
-/// Prints the version when the arguments ask for that alone; false otherwise.
-bool answer_version(int argc, const char* const* argv);
+/// Prints the version when the arguments ask for that alone, and answers the exit status; none
+/// otherwise.
+std::optional<int> answer_version(int argc, const char* const* argv);
 
 /// Runs the verb the arguments name; prints help, version and usage errors itself. Answers the exit
 /// status.

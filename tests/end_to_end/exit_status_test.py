@@ -37,6 +37,13 @@ class ExitStatus(CommandTest):
         self.assertIn("kept as run", self.call("run", "--quiet", "--", "true").stderr)
         return "last"
 
+    def test_help_and_version_say_when_nobody_can_read_them(self):
+        for words in (("--version",), ("--help",), ("run", "--help")):
+            with open("/dev/full", "w") as full:
+                told = subprocess.run([COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(told.returncode, 3, words)
+            self.assertIn("standard output", told.stderr)
+
     def test_a_device_that_does_not_exist(self):
         self.expect(USAGE, [
             ("run", "--sources", "gpu:none", "--", "true"),
