@@ -44,10 +44,15 @@ Result<Database> open_file(const std::string& path, const SqliteOptions& options
   }
   Result<Database> database = Database::open(path, Database::Mode::kRead, options.busy_timeout);
   if (database) return database;
+  // A full disk has no room for side files either, and looks like a damaged one from here.
   const ErrorCode code = database.error().code;
-  if (code != ErrorCode::kUnavailable && code != ErrorCode::kPermissionDenied) return database;
+  if (code != ErrorCode::kUnavailable && code != ErrorCode::kPermissionDenied &&
+      code != ErrorCode::kDataLoss)
+    return database;
   if (size_of(path + "-wal") > 0) return database;
-  return Database::open(path, Database::Mode::kImmutable, options.busy_timeout);
+  Result<Database> file_alone =
+      Database::open(path, Database::Mode::kImmutable, options.busy_timeout);
+  return file_alone ? std::move(file_alone) : std::move(database);
 }
 
 }  // namespace

@@ -104,6 +104,20 @@ class ExitStatus(CommandTest):
                 self.assertEqual(ended.returncode, status, ended.stdout + ended.stderr)
                 self.assertIn("file", ended.stderr)
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
+    def test_runs_on_a_full_disk_can_still_be_read(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        script = (f"mount -t tmpfs -o size=400k tmpfs {disk} || exit 77; export PERJOULE_STATE={disk}/state; "
+                  f"{COMMAND} run --quiet -- true >/dev/null; head -c 400000 /dev/zero > {disk}/fill 2>/dev/null; "
+                  f"{COMMAND} runs list && {COMMAND} runs show last --json")
+        ended = subprocess.run(["unshare", "-m", "sh", "-c", script], text=True, env=self.environment, capture_output=True,
+                               timeout=60, check=False)
+        if ended.returncode == 77:
+            self.skipTest("no file system of one's own here")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertIn("perjoule.run", ended.stdout)
+
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
     def test_a_standard_output_that_takes_nothing(self):
         self.kept()
