@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace perjoule {
 
@@ -95,6 +96,8 @@ Energy combine(const Energy& a, const Energy& b, double sign) {
   sum.upper = a.upper + (sign > 0 ? b.upper : -b.lower);
   sum.source = join_sources(a.source, b.source);
   sum.boundary = std::max(a.boundary, b.boundary);
+  sum.lower_bound = a.lower_bound || (sign > 0 ? b.lower_bound : b.upper_bound);
+  sum.upper_bound = a.upper_bound || (sign > 0 ? b.upper_bound : b.lower_bound);
   take_statuses(a, b, sum);
   return sum;
 }
@@ -143,7 +146,7 @@ bool Energy::set_status(std::string_view text) {
 }
 
 Grade Energy::grade() const {
-  if (status != Status::kMeasured || joules.value() == 0) return Grade::kD;
+  if (status != Status::kMeasured || joules.value() == 0 || one_sided()) return Grade::kD;
   const double relative = std::abs(expanded_uncertainty() / joules);
   if (relative < 0.02) return Grade::kA;
   if (relative < 0.05) return Grade::kB;
@@ -168,6 +171,7 @@ Energy operator*(const Energy& a, double factor) {
   for (SystematicPart& part : scaled.systematic) part.sigma *= factor;
   scaled.lower = factor >= 0 ? a.lower * factor : a.upper * factor;
   scaled.upper = factor >= 0 ? a.upper * factor : a.lower * factor;
+  if (factor < 0) std::swap(scaled.lower_bound, scaled.upper_bound);
   return scaled;
 }
 

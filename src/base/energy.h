@@ -56,7 +56,7 @@ class StatusSet {
   std::uint8_t bits_ = 0;  ///< bit n for the n-th Status
 };
 
-/// A < 2 %, B < 5 %, C < 15 % expanded relative uncertainty; D worse, or not measured.
+/// A < 2 %, B < 5 %, C < 15 % expanded relative uncertainty; D worse, a bound, or not measured.
 enum class Grade { kA, kB, kC, kD };
 
 std::string_view name_of(Boundary boundary);  ///< "B0" ... "B4"
@@ -81,6 +81,10 @@ struct Energy {
   Boundary boundary = Boundary::kDevice;
   Status status = Status::kMissing;  ///< of a sum: the least certain of its parts'
   StatusSet mixed_with;              ///< of a sum: the other statuses that are in it
+  /// The figure is known on one side only: part of what was drawn went unseen, so that the truth is
+  /// this much or any amount more. No plus-minus says that; nothing may be chosen by such a figure.
+  bool lower_bound = false;
+  bool upper_bound = false;  ///< this much or less: what a lower bound was taken off from
 
   /// What a reader is told: "measured", or of a sum of unlike parts all of theirs, "simulated +
   /// estimated". A missing part makes the whole "missing".
@@ -94,17 +98,20 @@ struct Energy {
   /// The figure printed behind the plus-minus sign: two sigma (k=2).
   Joules expanded_uncertainty() const;
   Grade grade() const;
+  /// Whether it is a bound and not a figure: lower, upper or, as a difference of two, neither.
+  bool one_sided() const { return lower_bound || upper_bound; }
 
   static Energy missing(std::string source, Boundary boundary = Boundary::kDevice);
 };
 
 /// Sum of two energies: same-sensor parts linearly, independent parts in quadrature. The status is
 /// the less certain of the two with the other one kept beside it, so that nothing unlike is added
-/// up unseen; a missing part makes the sum missing.
+/// up unseen; a missing part makes the sum missing, a lower bound in it makes it a lower bound.
 Energy operator+(const Energy& a, const Energy& b);
 
 /// a - b with its uncertainty: what both share (one sensor's gain) cancels. Not for energies of
-/// nested domains of one counter; for two windows of the same sensors.
+/// nested domains of one counter; for two windows of the same sensors. Less a lower bound it is an
+/// upper bound.
 Energy operator-(const Energy& a, const Energy& b);
 
 /// An exact multiple, such as a per-step share.

@@ -27,6 +27,8 @@ Json to_json(const Energy& energy) {
   json["boundary"] = name_of(energy.boundary);
   json["source"] = energy.source;
   if (missing) return json;
+  if (energy.lower_bound) json["lower_bound"] = true;
+  if (energy.upper_bound) json["upper_bound"] = true;
   if (energy.random * 2.0 != energy.expanded_uncertainty()) {
     json["random_j"] = energy.random.value();
   }
@@ -53,6 +55,15 @@ Result<double> number_or(const Json& json, std::string_view name, double otherwi
   if (member == nullptr || member->is_null()) return otherwise;
   const auto value = member->as_number();
   if (!value) return Error::invalid_argument(fmt::format("energy: '{}' is not a number", name));
+  return *value;
+}
+
+/// The truth value under `name`, false when absent or null; anything else is an error.
+Result<bool> flag(const Json& json, std::string_view name) {
+  const Json* member = json.find(name);
+  if (member == nullptr || member->is_null()) return false;
+  const auto value = member->as_bool();
+  if (!value) return Error::invalid_argument(fmt::format("energy: '{}' is not a boolean", name));
   return *value;
 }
 
@@ -103,6 +114,8 @@ Result<Energy> energy_from_json(const Json& json) {
   energy.random = Joules(random);
   energy.lower = Joules(lower);
   energy.upper = Joules(upper);
+  PJ_TRY(energy.lower_bound, flag(json, "lower_bound"));
+  PJ_TRY(energy.upper_bound, flag(json, "upper_bound"));
   PJ_CHECK(read_systematic(json, energy));
   return energy;
 }

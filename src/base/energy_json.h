@@ -7,6 +7,7 @@
 // `expanded_j` (two sigma) and `grade` are for readers. What they cannot tell (which part is
 // random, which sensor's error it shares with other figures, hard bounds) follows in `random_j`,
 // `systematic`, `lower_j` and `upper_j` where there is any, so that reading back loses nothing.
+// `lower_bound` and `upper_bound` are there, and true, only where the figure is no more than that.
 #pragma once
 
 #include <optional>

@@ -64,5 +64,21 @@ TEST(EnergyJson, ExpandedAloneIsTakenAsRandom) {
   const auto parsed = parse_json(R"({"joules": 5, "expanded_j": 1, "status": "estimated"})");
   EXPECT_EQ(energy_from_json(*parsed)->random, 0.5_J);
 }
+
+TEST(EnergyJson, ABoundSaysSoAndNothingElseDoes) {
+  Energy energy;
+  energy.joules = Joules(944);
+  energy.status = Status::kMeasured;
+  EXPECT_EQ(to_json(energy).find("lower_bound"), nullptr);
+  energy.lower_bound = true;
+  const Json json = to_json(energy);
+  EXPECT_EQ(json.find("lower_bound")->as_bool(), true);
+  EXPECT_EQ(json.find("upper_bound"), nullptr);
+  EXPECT_TRUE(energy_from_json(json)->lower_bound);
+  EXPECT_FALSE(energy_from_json(json)->upper_bound);
+  Json bad = json;
+  bad["lower_bound"] = 1;
+  EXPECT_EQ(energy_from_json(bad).error().message, "energy: 'lower_bound' is not a boolean");
+}
 }  // namespace
 }  // namespace perjoule

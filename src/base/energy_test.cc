@@ -112,5 +112,23 @@ TEST(Energy, ScalingKeepsRelativeUncertaintyAndBounds) {
   EXPECT_DOUBLE_EQ(half.lower.value(), 45);
   EXPECT_DOUBLE_EQ(half.upper.value(), 60);
 }
+
+TEST(Energy, ABoundStaysOneThroughSumsDifferencesAndMultiples) {
+  const Energy known = figure(100, 3, {});
+  Energy bound = figure(40, 1, {});
+  bound.lower_bound = true;
+  EXPECT_FALSE(known.one_sided());
+  EXPECT_TRUE((known + bound).lower_bound);
+  EXPECT_TRUE((bound + known).lower_bound);
+  EXPECT_FALSE((known + bound).upper_bound);
+  EXPECT_TRUE((bound - known).lower_bound);
+  const Energy less = known - bound;
+  EXPECT_TRUE(less.upper_bound);
+  EXPECT_FALSE(less.lower_bound);
+  EXPECT_TRUE((bound - bound).lower_bound && (bound - bound).upper_bound);
+  EXPECT_TRUE((bound / 3).lower_bound);
+  EXPECT_TRUE((bound * -1).upper_bound);
+  EXPECT_EQ(bound.grade(), Grade::kD);
+}
 }  // namespace
 }  // namespace perjoule
