@@ -8,8 +8,8 @@
 
 namespace perjoule {
 
-/// "944 +- 240 J"; where it is only a bound "at least 944 J", "at most 944 J", or "unknown" where it
-/// is bounded on neither side.
+/// "944 +- 240 J"; where it is only a bound "at least 944 J", "at most 944 J", or "unknown" where
+/// it is bounded on neither side.
 std::string with_uncertainty(const Energy& energy);
 /// "at least ", "at most " or nothing, for a figure made of the energy, such as a mean power.
 std::string_view bound_words(const Energy& energy);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/energy_json.h"
+#include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/table.h"
@@ -31,6 +32,17 @@ std::string_view verdict_name(Difference verdict) {
   return kNames[static_cast<int>(verdict)];
 }
 
+/// Why there is no verdict.
+std::string reason_of(const ComparedRun& a, const ComparedRun& b) {
+  std::string text;
+  for (const ComparedRun* run : {&a, &b}) {
+    if (run->total.status == Status::kMissing || !run->total.one_sided()) continue;
+    text += (text.empty() ? "" : ", ") + run->name + " is a " +
+            (run->total.lower_bound ? "lower" : "upper") + " bound";
+  }
+  return text.empty() ? "an energy is missing" : text;
+}
+
 Json document_of(const ComparedRun& a, const ComparedRun& b, const Comparison& c) {
   Json json = Json::object();
   json["schema"] = "perjoule.compare.v1";
@@ -42,6 +54,7 @@ Json document_of(const ComparedRun& a, const ComparedRun& b, const Comparison& c
   json["relative_half_width"] = c.relative_half_width;
   json["time_ratio"] = c.time_ratio;
   json["verdict"] = verdict_name(c.verdict);
+  if (c.verdict == Difference::kUnknown) json["reason"] = reason_of(a, b);
   json["kind"] = c.kind;
   json["static_change"] = c.static_change ? to_json(*c.static_change) : Json();
   json["dynamic_change"] = c.dynamic_change ? to_json(*c.dynamic_change) : Json();
@@ -57,16 +70,18 @@ std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison
   for (const ComparedRun* run : {&a, &b}) {
     const double scale = c.per_unit ? 1 / run->units : 1;
     const Energy energy = run->total * scale;
-    table.add({run->name, to_text(run->time * scale, 4),
-               with_uncertainty(energy.joules, energy.expanded_uncertainty()), energy.status_text(),
-               std::string(name_of(energy.grade()))});
+    table.add({run->name, to_text(run->time * scale, 4), with_uncertainty(energy),
+               energy.status_text(), std::string(name_of(energy.grade()))});
   }
   std::string text = table.text() + "\n";
   if (c.per_unit) text += "figures are per " + a.unit + "\n";
+  // A bound has no percentage of its own.
+  const std::string share =
+      c.change.one_sided()
+          ? std::string()
+          : fmt::format(" ({:+.1f} % +- {:.1f} %)", 100 * c.relative, 100 * c.relative_half_width);
   const std::string change =
-      fmt::format("{} ({:+.1f} % +- {:.1f} %), time x {:.3f}",
-                  with_uncertainty(c.change.joules, c.change.expanded_uncertainty()),
-                  100 * c.relative, 100 * c.relative_half_width, c.time_ratio);
+      fmt::format("{}{}, time x {:.3f}", with_uncertainty(c.change), share, c.time_ratio);
   switch (c.verdict) {
     case Difference::kNone:
       text += "no difference: " + change + "\n";
@@ -78,14 +93,12 @@ std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison
       text += b.name + " takes more: " + change + "\n";
       break;
     case Difference::kUnknown:
-      text += "no verdict: an energy is missing\n";
+      text += "cannot tell: " + reason_of(a, b) + "\n";
       break;
   }
   if (c.static_change) {
-    const auto with = [](const Energy& part) {
-      return with_uncertainty(part.joules, part.expanded_uncertainty());
-    };
-    text += fmt::format("static {}, dynamic {}", with(*c.static_change), with(*c.dynamic_change));
+    text += fmt::format("static {}, dynamic {}", with_uncertainty(*c.static_change),
+                        with_uncertainty(*c.dynamic_change));
     text += c.kind.empty() ? "\n" : ": " + c.kind + "\n";
   }
   return text;
@@ -103,7 +116,9 @@ Verb compare_verb() {
       "below either uncertainty shows. Runs that counted the same unit are compared per unit. With "
       "an idle baseline "
       "(run --baseline) the difference is split into waiting and work. Exit status 0: no "
-      "difference, 1: they differ.";
+      "difference, 1: they differ, 3: it cannot be told, since an energy is missing or only a "
+      "lower "
+      "bound.";
   verb.positionals = {{"A", "run id, unique beginning, last, last~1, or JSON file"},
                       {"B", "the run to hold against it"}};
   verb.examples = {"perjoule compare last~1 last",

@@ -110,5 +110,35 @@ TEST(FrontierVerb, UsageErrorsSayWhatIsWrong) {
   EXPECT_EQ(call({"/nonexistent.csv"}).status, kUsage);
   EXPECT_EQ(call({"--help"}).status, kDone);
 }
+
+TEST(FrontierVerb, ALowerBoundIsShownAndLeftOutOfTheChoice) {
+  const std::string path = ::testing::TempDir() + "/pj_frontier_bounds.csv";
+  EXPECT_TRUE(write_file_atomically(
+      path,
+      "# perjoule.points.v1\n# unit: \"step\"\n"
+      "setting.power limit,time_s,energy_j,random_j,status,bound\n"
+      "700 W,1,500,4,measured,\n600 W,1.1,450,4,measured,\n500 W,1.2,90,4,measured,lower\n"));
+  const Called shown = call({path, "--edp"});
+  EXPECT_EQ(shown.status, kDone);
+  EXPECT_NE(shown.output.find("2 of 2 points are on the frontier"), std::string::npos)
+      << shown.output;
+  EXPECT_NE(
+      shown.output.find("Recommended (energy x delay; 2 of 2 points feasible): power limit 600"),
+      std::string::npos)
+      << shown.output;
+  EXPECT_NE(shown.output.find("Left out of the choice (?): power limit 500 W: at least 90"),
+            std::string::npos)
+      << shown.output;
+  const Json document = *parse_json(call({path, "--edp", "--json"}).output);
+  const Json& group = document.find("groups")->as_array()->front();
+  EXPECT_EQ(group.find("left_out")->as_array()->size(), 1U);
+  EXPECT_EQ(group.find("frontier")->as_array()->size(), 2U);
+}
+
+TEST(FrontierVerb, AnUncertaintyNobodyStatedIsNull) {
+  const Json document = *parse_json(call({sweep(), "--json"}).output);
+  const Json& group = document.find("groups")->as_array()->front();
+  EXPECT_TRUE(group.find("chosen")->find("energy")->find("expanded_j")->is_null());
+}
 }  // namespace
 }  // namespace perjoule::cli

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/energy_json.h"
+#include "base/energy_text.h"
 #include "base/text.h"
 #include "cli/scatter.h"
 #include "cli/table.h"
@@ -113,10 +114,9 @@ std::string per_unit(const FrontierView& view) {
 
 /// "58.2 J per request (reconstructed, no uncertainty stated)".
 std::string energy_text(const Energy& energy, const FrontierView& view) {
-  const Joules expanded = energy.expanded_uncertainty();
-  return fmt::format("{}{} ({}{})", with_uncertainty(energy.joules, expanded), per_unit(view),
-                     energy.status_text(),
-                     expanded.value() > 0 ? ", k=2" : ", no uncertainty stated");
+  const bool stated = energy.expanded_uncertainty().value() > 0;
+  return fmt::format("{}{} ({}{})", with_uncertainty(energy), per_unit(view), energy.status_text(),
+                     stated ? ", k=2" : ", no uncertainty stated");
 }
 
 /// "79.3 ms (avg_tpot_s)": the column's name where it is more than "time".
@@ -127,6 +127,18 @@ std::string time_text(const Point& point, const FrontierView& view) {
              : fmt::format("{} ({})", time, view.time_name);
 }
 
+/// Points whose energy is a mere bound.
+std::vector<std::size_t> bounds_of(const FrontierView& view) {
+  const auto& points = view.frontier.points();
+  std::vector<std::size_t> bounds;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].energy.status != Status::kMissing && !is_candidate(points[i]))
+      bounds.push_back(i);
+  }
+  return bounds;
+}
+
+/// Bounds are shown whether or not all is: that they are left out must not go unseen.
 std::vector<std::size_t> rows_to_show(const FrontierView& view) {
   const auto& points = view.frontier.points();
   std::vector<std::size_t> rows = view.frontier.indices();
@@ -136,9 +148,11 @@ std::vector<std::size_t> rows_to_show(const FrontierView& view) {
   if (view.all) {
     const std::set<std::size_t> there(rows.begin(), rows.end());
     for (std::size_t i = 0; i < points.size(); ++i) {
-      if (there.count(i) == 0 && points[i].energy.status != Status::kMissing) rows.push_back(i);
+      if (there.count(i) == 0 && is_candidate(points[i])) rows.push_back(i);
     }
   }
+  const std::vector<std::size_t> bounds = bounds_of(view);
+  rows.insert(rows.end(), bounds.begin(), bounds.end());
   add(view.choice.chosen);
   std::stable_sort(rows.begin(), rows.end(),
                    [&](std::size_t a, std::size_t b) { return points[a].time < points[b].time; });
@@ -147,6 +161,7 @@ std::vector<std::size_t> rows_to_show(const FrontierView& view) {
 
 char mark_of(const FrontierView& view, std::size_t i) {
   if (i == view.choice.chosen) return view.choice.miss ? '!' : '*';
+  if (!is_candidate(view.frontier.points()[i])) return '?';
   const auto& on = view.frontier.indices();
   return std::find(on.begin(), on.end(), i) != on.end() ? 'o' : '.';
 }
@@ -179,9 +194,11 @@ std::string table_text(const FrontierView& view, const std::vector<std::size_t>&
     for (const std::string& name : shown.columns)
       cells.push_back(shown_value(value_of(point, name)));
     cells.push_back(to_text(point.time));
-    cells.push_back(with_uncertainty(point.energy.joules, point.energy.expanded_uncertainty()));
-    if (powers) cells.push_back(has_power(view, point) ? to_text(mean_power(point)) : "-");
-    cells.push_back(baseline.value() > 0 ? percent(1 - point.energy.joules / baseline) : "-");
+    cells.push_back(with_uncertainty(point.energy));
+    const bool known = is_candidate(point);
+    if (powers) cells.push_back(known && has_power(view, point) ? to_text(mean_power(point)) : "-");
+    cells.push_back(known && baseline.value() > 0 ? percent(1 - point.energy.joules / baseline)
+                                                  : "-");
     cells.push_back(point.energy.status_text());
     table.add(std::move(cells));
   }
@@ -197,7 +214,7 @@ std::string plot_text(const FrontierView& view) {
   Joules e_high = e_low;
   const std::set<std::size_t> on(view.frontier.indices().begin(), view.frontier.indices().end());
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].energy.status == Status::kMissing) continue;
+    if (!is_candidate(points[i])) continue;
     const bool chosen = i == view.choice.chosen;
     const char mark = chosen ? mark_of(view, i) : (on.count(i) > 0 ? 'o' : '.');
     dots.push_back(Dot{points[i].time.value(), points[i].energy.joules.value(), mark,
@@ -258,11 +275,24 @@ Json point_json(const Point& point, const FrontierView& view) {
   json["settings"] = Json::of(std::move(settings));
   json["time_s"] = point.time.value();
   json["energy"] = to_json(point.energy);
+  // A table without a column of uncertainty says nothing of it; zero would say that it is exact.
+  if (point.energy.status != Status::kZero && point.energy.standard_uncertainty().value() == 0)
+    json["energy"]["expanded_j"] = Json();
   json["rate_per_s"] = point.rate > 0 ? Json(point.rate) : Json();
   json["origin"] = static_cast<std::int64_t>(point.origin);
   if (view.files.size() > 1 && point.file < view.files.size())
     json["file"] = view.files[point.file];
   return json;
+}
+
+std::string bounds_text(const FrontierView& view, const ShownSettings& shown) {
+  std::string text;
+  for (const std::size_t i : bounds_of(view)) {
+    text +=
+        fmt::format("Left out of the choice (?): {}: {}, of which part went unseen\n",
+                    name_of(view, i, shown), with_uncertainty(view.frontier.points()[i].energy));
+  }
+  return text;
 }
 
 }  // namespace
@@ -280,6 +310,7 @@ std::string frontier_text(const FrontierView& view) {
   out += "\n" + table_text(view, rows, shown) + "\n";
   if (view.plot) out += plot_text(view);
   out += recommendation_text(view, shown);
+  out += bounds_text(view, shown);
   if (view.between) {
     out += fmt::format("  between the points: {}: {}, {}\n", settings_text(*view.between, shown),
                        time_text(*view.between, view), energy_text(view.between->energy, view));
@@ -302,6 +333,10 @@ Json frontier_json(const FrontierView& view) {
     frontier.push_back(std::move(point));
   }
   group[view.all ? "points" : "frontier"] = std::move(frontier);
+  if (const std::vector<std::size_t> bounds = bounds_of(view); !bounds.empty()) {
+    group["left_out"] = Json::array();
+    for (const std::size_t i : bounds) group["left_out"].push_back(point_json(points[i], view));
+  }
   group["rule"] = choice.rule;
   group["note"] = choice.note;
   group["candidates"] = static_cast<std::int64_t>(choice.candidates);

@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/energy_json.h"
+#include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/table.h"
@@ -88,7 +89,9 @@ Json unit_document(const RunReport& report) {
   if (result.units > 0) {
     unit["energy"] = to_json(total / result.units);
     unit["time_s"] = result.measurement.duration.value() / result.units;
-    unit["units_per_joule"] = result.units / total.joules.value();
+    // Of a lower bound's energy it would flatter.
+    unit["units_per_joule"] =
+        total.one_sided() ? Json() : Json(result.units / total.joules.value());
     if (const auto share = share_of_peak(report)) {
       unit["peak_flop_per_s"] = *peak_of(report);
       unit["share_of_peak"] = *share;
@@ -110,11 +113,16 @@ bool counts_units(const RunReport& report) {
 
 std::string bound_or_uncertainty(const Energy& energy) {
   if (energy.status == Status::kMissing) return "unknown";
-  if (energy.status == Status::kEstimated && std::isfinite(energy.upper.value())) {
+  if (energy.status == Status::kEstimated && !energy.one_sided() &&
+      std::isfinite(energy.upper.value())) {
     return fmt::format("{} ({} to {})", to_text(energy.joules, 3), to_text(energy.lower, 2),
                        to_text(energy.upper, 2));
   }
-  return with_uncertainty(energy.joules, energy.expanded_uncertainty());
+  return with_uncertainty(energy);
+}
+
+std::string bounded_power(const Energy& energy, Watts power) {
+  return std::string(bound_words(energy)) + to_text(power, 3);
 }
 
 /// The total of the summed sources of each status, in the order they appear.
@@ -154,7 +162,8 @@ std::string units_text(const RunReport& report) {
       fmt::format(", {}: {} and {} {}", counted(units, unit), bound_or_uncertainty(total / units),
                   to_text(measurement.duration / units, 4), with_article(unit));
   if (!is_flop(unit)) return text;
-  text += fmt::format("; {:.4g} FLOP/J", units / total.joules.value());
+  text += fmt::format("; {}{:.4g} FLOP/J", total.lower_bound ? "at most " : "",
+                      units / total.joules.value());
   if (const auto share = share_of_peak(report))
     text += fmt::format(", {} of the peak of {:.4g} FLOP/s", percent(*share), *peak_of(report));
   return text;
@@ -172,8 +181,9 @@ void print_table(const RunReport& report) {
     const Watts power =
         measurement.duration.value() > 0 ? energy.joules / measurement.duration : Watts(0);
     table.add({name, bound_or_uncertainty(energy),
-               energy.status == Status::kMissing ? "" : to_text(power, 3), energy.status_text(),
-               std::string(name_of(energy.grade())), std::string(name_of(energy.boundary))});
+               energy.status == Status::kMissing ? "" : bounded_power(energy, power),
+               energy.status_text(), std::string(name_of(energy.grade())),
+               std::string(name_of(energy.boundary))});
   };
   std::size_t summed = 0;
   for (const SourceMeasurement& source : measurement.sources) {
@@ -197,8 +207,8 @@ void print_table(const RunReport& report) {
   print(units_text(report));
   print("\n");
   for (const Attributed& part : cpu_shares(report)) {
-    print(fmt::format("CPU: {} {} ({}, by CPU time)\n", part.owner, to_text(part.energy.joules, 3),
-                      percent(part.share)));
+    print(fmt::format("CPU: {} {}{} ({}, by CPU time)\n", part.owner, bound_words(part.energy),
+                      to_text(part.energy.joules, 3), percent(part.share)));
   }
   if (report.result.missed_ticks > 0)
     print(fmt::format("note: {} missed\n",

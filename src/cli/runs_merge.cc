@@ -1,9 +1,11 @@
 // perjoule runs merge: the ranks of a job as one figure.
 #include "cli/runs_merge.h"
 #include "base/energy_json.h"
+#include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/table.h"
+#include "meter/compare.h"
 #include "meter/ranks.h"
 #include "store/sqlite_store.h"
 
@@ -15,6 +17,7 @@ Outcome add_file(const std::string& path, std::vector<Json>& documents) {
   PJ_TRY(const std::string text, read_file(path));
   const auto json = parse_json(text);
   if (!json) return fail(json, path);
+  PJ_CHECK(check_run_schema(*json, path));
   const Json* runs = json->find("runs");
   if (runs == nullptr || runs->as_array() == nullptr) {
     documents.push_back(*json);
@@ -55,13 +58,13 @@ std::string merged_text(const Json& merged) {
     const auto energy = energy_from_json(*source.find("energy"));
     if (!energy) continue;
     table.add({source.string("host").value_or(""), source.string("id").value_or(""),
-               with_uncertainty(energy->joules, energy->expanded_uncertainty()),
-               energy->status_text(), std::to_string(source.integer("ranks").value_or(0))});
+               with_uncertainty(*energy), energy->status_text(),
+               std::to_string(source.integer("ranks").value_or(0))});
   }
   const auto total = energy_from_json(*merged.find("total"));
   if (total) {
-    table.add({"total", "", with_uncertainty(total->joules, total->expanded_uncertainty()),
-               total->status_text(), std::to_string(merged.integer("parts").value_or(0))});
+    table.add({"total", "", with_uncertainty(*total), total->status_text(),
+               std::to_string(merged.integer("parts").value_or(0))});
   }
   return table.text() + "\ntime " + to_text(Seconds(merged.number("duration_s").value_or(0)), 4) +
          "\n";

@@ -150,5 +150,35 @@ TEST_F(RunsVerbs, ExportWritesSamples) {
   EXPECT_EQ(call({"export", "last", "--format", "xml"}).status, kUsage);
   EXPECT_EQ(call({"export", "last", "-o", "/nonexistent/x"}).status, kUsage);
 }
+
+TEST_F(RunsVerbs, ShowTellsTheNotesAndWhatIsOnlyALowerBound) {
+  Energy gpu;
+  gpu.joules = Joules(944);
+  gpu.random = Joules(120);
+  gpu.source = "gpu:0";
+  gpu.status = Status::kMeasured;
+  gpu.lower_bound = true;
+  RunRecord run;
+  run.id = "aaa1";
+  run.duration = Seconds(10);
+  Json source = Json::object();
+  source["id"] = "gpu:0";
+  source["energy"] = to_json(gpu);
+  source["notes"] = Json::array();
+  source["notes"].push_back("lost 8.50 s before the end (unavailable): lower bound");
+  run.document["sources"] = Json::array();
+  run.document["sources"].push_back(source);
+  run.document["total"] = to_json(gpu);
+  run.document["notes"] = Json::array();
+  run.document["notes"].push_back("the machine slept");
+  const std::string text = run_text(run);
+  EXPECT_NE(text.find("gpu:0   at least 944 J  at least 94.40 W  measured  D"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nnote: gpu:0 lost 8.50 s before the end (unavailable): lower bound\n"
+                      "note: the machine slept\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(runs_table({run}).find("at least 944 J"), std::string::npos);
+}
 }  // namespace
 }  // namespace perjoule::cli

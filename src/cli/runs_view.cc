@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/energy_json.h"
+#include "base/energy_text.h"
 #include "base/text.h"
 #include "cli/table.h"
 
@@ -24,12 +25,32 @@ Energy energy_of(const Json* json, const std::string& otherwise) {
 
 std::string joules_text(const Energy& energy) {
   if (energy.status == Status::kMissing) return "-";
-  return with_uncertainty(energy.joules, energy.expanded_uncertainty());
+  return with_uncertainty(energy);
 }
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+/// "note: ..." a line: what the run said of itself, and each source of it.
+std::string notes_text(const Json& document) {
+  std::string text;
+  const auto add = [&text](const Json& holder, const std::string& subject) {
+    const Json* notes = holder.find("notes");
+    if (notes == nullptr || notes->as_array() == nullptr) return;
+    for (const Json& note : *notes->as_array()) {
+      if (note.as_string() != nullptr)
+        text += "note: " + printable(subject + *note.as_string()) + "\n";
+    }
+  };
+  const Json* sources = document.find("sources");
+  if (sources != nullptr && sources->as_array() != nullptr) {
+    for (const Json& source : *sources->as_array())
+      add(source, source.string("id").value_or(source.string("source").value_or("?")) + " ");
+  }
+  add(document, "");
   return text;
 }
 
@@ -83,7 +104,8 @@ std::string run_text(const RunRecord& run) {
   const auto row = [&](const std::string& name, const Energy& energy) {
     const bool known = energy.status != Status::kMissing && run.duration.value() > 0;
     table.add({name, joules_text(energy),
-               known ? to_text(energy.joules / run.duration) : std::string("-"),
+               known ? std::string(bound_words(energy)) + to_text(energy.joules / run.duration)
+                     : std::string("-"),
                energy.status_text(), std::string(name_of(energy.grade())),
                std::string(name_of(energy.boundary))});
   };
@@ -95,7 +117,7 @@ std::string run_text(const RunRecord& run) {
     }
   }
   row("total", energy_of(run.document.find("total"), "total"));
-  out += "\n" + table.text();
+  out += "\n" + table.text() + notes_text(run.document);
   for (const StoredTimeline& timeline : run.timelines) {
     out += fmt::format("{}{}: {}, one every {}\n", &timeline == run.timelines.data() ? "\n" : "",
                        printable(timeline.source),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/frontier_view.h"
@@ -165,8 +166,7 @@ void show(const SweepProgress& progress) {
   } else if (trial.energy.status == Status::kMissing) {
     line += "no energy";
   } else {
-    line += fmt::format("{}, {}", to_text(trial.time, 4),
-                        with_uncertainty(trial.energy.joules, trial.energy.expanded_uncertainty()));
+    line += fmt::format("{}, {}", to_text(trial.time, 4), with_uncertainty(trial.energy));
   }
   for (const std::string& note : trial.notes) line += "; " + note;
   complain(line);

@@ -1,6 +1,7 @@
 // perjoule train power-limit: find the power limit of a training while it goes on.
 #include <fmt/format.h>
 
+#include "base/energy_text.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -82,9 +83,8 @@ void tell_progress(const PowerLimitTuner& tuner, std::size_t& told) {
   if (told > optimizer.points().size()) told = 0;
   for (; told < optimizer.points().size(); ++told) {
     const Point& point = optimizer.points()[told];
-    complain(
-        fmt::format("{}: {} and {} a step", point.config.text(), to_text(point.time, 4),
-                    with_uncertainty(point.energy.joules, point.energy.expanded_uncertainty())));
+    complain(fmt::format("{}: {} and {} a step", point.config.text(), to_text(point.time, 4),
+                         with_uncertainty(point.energy)));
   }
 }
 

@@ -13,8 +13,6 @@ namespace perjoule {
 
 namespace {
 
-bool is_candidate(const Point& point) { return point.energy.status != Status::kMissing; }
-
 std::string name_of_point(const Point& point, std::size_t index) {
   std::string name = fmt::format("point {}", index + 1);
   if (point.origin != 0) name += fmt::format(" (row {})", point.origin);
@@ -64,7 +62,22 @@ std::vector<std::size_t> keep_undominated(const std::vector<Place>& sorted) {
   return kept;
 }
 
+/// Why nothing is left to choose among.
+tl::unexpected<Error> no_candidate(const std::vector<Point>& points) {
+  const bool bounds = std::any_of(points.begin(), points.end(), [](const Point& point) {
+    return point.energy.status != Status::kMissing;
+  });
+  if (!bounds) return Error::invalid_argument("frontier: no point has an energy");
+  return Error::invalid_argument(
+      "frontier: no point has an energy to choose by: all there are are lower bounds",
+      "measure again; each run's notes say what went unseen");
+}
+
 }  // namespace
+
+bool is_candidate(const Point& point) {
+  return point.energy.status != Status::kMissing && !point.energy.one_sided();
+}
 
 Watts mean_power(const Point& point) {
   if (point.rate > 0) return point.energy.joules * Hertz(point.rate);
@@ -95,7 +108,7 @@ Result<Frontier> Frontier::make(std::vector<Point> points) {
     PJ_CHECK(check(point, i));
     sorted.push_back({point.time, point.energy.joules, i});
   }
-  if (sorted.empty()) return Error::invalid_argument("frontier: no point has an energy");
+  if (sorted.empty()) return no_candidate(frontier.points_);
   std::sort(sorted.begin(), sorted.end());
   frontier.candidates_ = sorted.size();
   frontier.indices_ = keep_undominated(sorted);

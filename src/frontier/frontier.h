@@ -14,7 +14,8 @@
 // the frontier. Ties go to the faster point, then to the more frugal one, then to the first; so the
 // order of input never changes what is chosen, only which of two equal points is named.
 //
-// A point whose energy is missing is kept in points() and is never a candidate.
+// A point whose energy is missing, or known on one side only (a lower bound looks frugal for having
+// been unseen), is kept in points() and is never a candidate.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,7 @@ class Frontier {
   const std::vector<std::size_t>& indices() const { return indices_; }
   /// Index of the fastest point, of those the one with least energy: the baseline of every choice.
   std::size_t fastest() const { return indices_.front(); }
-  /// Points that have an energy.
+  /// Points that have an energy to choose by.
   std::size_t candidates() const { return candidates_; }
 
   /// Applies the rule. O(n), except MaxSlowdown by setting, which reads n settings. What no point
@@ -54,6 +55,9 @@ class Frontier {
   std::vector<std::size_t> indices_;
   std::size_t candidates_ = 0;
 };
+
+/// Whether the point has an energy to choose by: one that is there and is no mere bound.
+bool is_candidate(const Point& point);
 
 /// Power drawn while working at the point: energy x rate where the rate is known (work that is
 /// batched), else energy / time. W.

@@ -152,5 +152,16 @@ TEST(NumericSetting, ANumberAndAtMostAUnit) {
   for (const char* name : {"c", "d", "e", "f", "none"})
     EXPECT_EQ(numeric_setting(config, name), std::nullopt) << name;
 }
+
+TEST(Frontier, ALowerBoundNeverWins) {
+  Point bound = point(0.5, 1, "300 W");
+  bound.energy.lower_bound = true;
+  const Frontier frontier = of({bound, point(1, 2, "400 W"), point(2, 1.5, "350 W")});
+  EXPECT_EQ(frontier.candidates(), 2U);
+  EXPECT_EQ(frontier.fastest(), 1U);
+  EXPECT_EQ(frontier.choose(EnergyDelay{})->chosen, 1U);
+  EXPECT_EQ(frontier.choose(MaxSlowdown{2.0, ""})->chosen, 2U);
+  EXPECT_NE(Frontier::make({bound}).error().message.find("lower bounds"), std::string::npos);
+}
 }  // namespace
 }  // namespace perjoule

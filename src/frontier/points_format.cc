@@ -29,6 +29,13 @@ std::string setting_value(std::string_view cell) {
   return std::string(cell.substr(cell.front() == '%' ? 1 : 0));
 }
 
+/// On which sides the figure is a bound; only a table that has such a point has the column.
+constexpr std::string_view kBoundColumn = "bound";
+std::string_view bound_cell(const Energy& energy) {
+  if (energy.lower_bound) return energy.upper_bound ? "both" : "lower";
+  return energy.upper_bound ? "upper" : "";
+}
+
 std::string finite_or_empty(double value) { return std::isfinite(value) ? exact(value) : ""; }
 
 std::string systematic_cell(const std::vector<SystematicPart>& parts) {
@@ -55,7 +62,9 @@ std::string points_csv(const PointsFile& file) {
   std::string out = fmt::format("# {}\n# unit: {}\n", kSchema, Json(file.unit).dump());
   const std::vector<std::string> names = setting_names(file.points);
   for (const std::string& name : names) out += csv_field(std::string(kSettingPrefix) + name) + ",";
-  out += std::string(kFigureColumns) + "\n";
+  const bool bounds = std::any_of(file.points.begin(), file.points.end(),
+                                  [](const Point& point) { return point.energy.one_sided(); });
+  out += std::string(kFigureColumns) + (bounds ? "," + std::string(kBoundColumn) : "") + "\n";
   for (const Point& point : file.points) {
     for (const std::string& name : names) {
       const auto value = point.config.find(name);
@@ -65,11 +74,13 @@ std::string points_csv(const PointsFile& file) {
     const Energy& energy = point.energy;
     const bool missing = energy.status == Status::kMissing;
     out += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{}\n", exact(point.time.value()),
+        "{},{},{},{},{},{},{},{},{},{},{}", exact(point.time.value()),
         missing ? "" : exact(energy.joules.value()), missing ? "" : exact(energy.random.value()),
         csv_field(systematic_cell(energy.systematic)), finite_or_empty(energy.lower.value()),
         finite_or_empty(energy.upper.value()), exact(point.rate), energy.status_text(),
         name_of(energy.boundary), csv_field(energy.source), point.origin);
+    if (bounds) (out += ',') += bound_cell(energy);
+    out += '\n';
   }
   return out;
 }
@@ -180,6 +191,11 @@ class RowReader {
     energy.boundary = *boundary;
     energy.source = text(row, "source");
     if (energy.status == Status::kMissing) return energy;
+    const std::string_view bound = trim(text(row, kBoundColumn));
+    energy.lower_bound = bound == "lower" || bound == "both";
+    energy.upper_bound = bound == "upper" || bound == "both";
+    if (!bound.empty() && !energy.one_sided())
+      return bad(row, kBoundColumn, "not lower, upper or both");
     PJ_TRY(const double joules, number(row, "energy_j", std::nullopt));
     PJ_TRY(const double random, number(row, "random_j", 0));
     PJ_TRY(const double lower, number(row, "lower_j", energy.lower.value()));

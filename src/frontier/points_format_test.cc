@@ -139,5 +139,19 @@ TEST(PointsFormat, WhatASweepPrintsHoldsAFile) {
   EXPECT_EQ(read->points.size(), 1U);
 }
 
+TEST(PointsFormat, ABoundIsReadBackAndOnlyThenHasAColumn) {
+  Point bound = full_point();
+  bound.energy.lower_bound = true;
+  const PointsFile file{"step", {full_point(), bound}};
+  expect_round_trip(file);
+  for (const std::string& text : {points_csv(file), points_json(file).dump()}) {
+    const auto back = parse_points_file(text, "p");
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_FALSE(back->points[0].energy.one_sided());
+    EXPECT_TRUE(back->points[1].energy.lower_bound);
+    EXPECT_FALSE(back->points[1].energy.upper_bound);
+  }
+  EXPECT_EQ(points_csv({"step", {full_point()}}).find("bound,"), std::string::npos);
+}
 }  // namespace
 }  // namespace perjoule

@@ -8,6 +8,12 @@ namespace perjoule {
 
 namespace {
 bool is_missing(const Point& point) { return point.energy.status == Status::kMissing; }
+
+/// How much a figure tells: nothing, a bound, or itself.
+int worth(const Point& point) {
+  if (is_missing(point)) return 0;
+  return point.energy.one_sided() ? 1 : 2;
+}
 }  // namespace
 
 /// The slot that holds the config's first point, or the free one where it belongs.
@@ -55,9 +61,9 @@ void RepeatCollector::repeat(std::size_t first, Point point) {
   const auto [at, is_new] = sums_.try_emplace(first);
   Sum& sum = at->second;
   if (is_new) sum = sum_of(points_[first]);
-  if (is_missing(point) != is_missing(sum.total)) {
-    // What is missing yields to what is there.
-    if (!is_missing(point)) sum = sum_of(std::move(point));
+  if (worth(point) != worth(sum.total)) {
+    // What is missing yields to what is there, and a bound to a figure.
+    if (worth(point) > worth(sum.total)) sum = sum_of(std::move(point));
     return;
   }
   sum.total.time += point.time;

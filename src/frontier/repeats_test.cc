@@ -73,5 +73,17 @@ TEST(Repeats, ManyConfigsInAnyOrderFindTheirOwn) {
 TEST(Repeats, PointsWithoutSettingsStay) {
   EXPECT_EQ(average_repeats({run("", 1, 1, 1), run("", 1, 1, 2)}).size(), 2U);
 }
+
+TEST(Repeats, ALowerBoundYieldsToAFigure) {
+  Point bound = run("8", 1, 40, 1);
+  bound.energy.lower_bound = true;
+  for (const auto& points : {average_repeats({bound, run("8", 1, 100, 2)}),
+                             average_repeats({run("8", 1, 100, 2), bound})}) {
+    ASSERT_EQ(points.size(), 1U);
+    EXPECT_EQ(points[0].energy.joules, Joules(100));
+    EXPECT_FALSE(points[0].energy.lower_bound);
+  }
+  EXPECT_TRUE(average_repeats({bound, bound})[0].energy.lower_bound);
+}
 }  // namespace
 }  // namespace perjoule

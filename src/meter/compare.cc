@@ -1,5 +1,7 @@
 #include "meter/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +10,29 @@
 
 namespace perjoule {
 
+Outcome check_run_schema(const Json& document, const std::string& name) {
+  const std::string schema = document.string("schema").value_or("");
+  const bool ours = schema.starts_with("perjoule.run.v") || schema.starts_with("perjoule.runs.v");
+  if (!ours || schema == "perjoule.run.v1" || schema == "perjoule.runs.v1") return {};
+  return Error::not_supported(
+      fmt::format("{}: written as {}, this perjoule reads perjoule.run.v1 and perjoule.runs.v1",
+                  name, schema),
+      "read it with the perjoule that wrote it, or a newer one");
+}
+
 Result<ComparedRun> compared_run(const Json& document, std::string name) {
+  PJ_CHECK(check_run_schema(document, name));
+  // What `runs show --json` and `runs export` print holds the document within.
+  if (const Json* runs = document.find("runs"); runs != nullptr && runs->as_array() != nullptr) {
+    const Json* only =
+        runs->as_array()->size() == 1 ? runs->as_array()->front().find("document") : nullptr;
+    if (only == nullptr) {
+      return Error::invalid_argument(
+          fmt::format("{}: holds {} runs, one is compared", name, runs->as_array()->size()),
+          "write each run to a file of its own: perjoule runs export ID -o FILE");
+    }
+    return compared_run(*only, std::move(name));
+  }
   ComparedRun run;
   run.name = std::move(name);
   const auto duration = document.number("duration_s");
@@ -73,6 +97,14 @@ double ratio_sigma(const Energy& a, const Energy& b) {
   }
   return std::sqrt(variance) / std::abs(first);
 }
+/// What bounds leave of a verdict: a lower bound decides only that its run takes more.
+Difference bounded(Difference verdict, const Energy& a, const Energy& b) {
+  const bool a_open_above = a.lower_bound, b_open_above = b.lower_bound;
+  const bool a_open_below = a.upper_bound, b_open_below = b.upper_bound;
+  if (verdict == Difference::kMore && !a_open_above && !b_open_below) return verdict;
+  if (verdict == Difference::kLess && !a_open_below && !b_open_above) return verdict;
+  return a.one_sided() || b.one_sided() ? Difference::kUnknown : verdict;
+}
 }  // namespace
 
 Comparison compare(const ComparedRun& first, const ComparedRun& second) {
@@ -93,10 +125,12 @@ Comparison compare(const ComparedRun& first, const ComparedRun& second) {
   } else {
     out.verdict = out.relative < 0 ? Difference::kLess : Difference::kMore;
   }
+  out.verdict = bounded(out.verdict, a, b);
   if (first.static_energy && second.static_energy) {
     out.static_change = *second.static_energy * b_scale - *first.static_energy * a_scale;
     out.dynamic_change = out.change - *out.static_change;
-    if (out.verdict != Difference::kNone)
+    const bool parted = !out.static_change->one_sided() && !out.dynamic_change->one_sided();
+    if (out.verdict != Difference::kNone && parted)
       out.kind = kind_of(*out.static_change, *out.dynamic_change);
   }
   return out;

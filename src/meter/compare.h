@@ -23,14 +23,19 @@ struct ComparedRun {
   std::string unit;
 };
 
-/// From a document perjoule.run.v1. invalid_argument naming the member that is missing.
+/// That a run document is of the version this perjoule reads; not_supported where it is of another.
+/// One that names no schema is let through.
+Outcome check_run_schema(const Json& document, const std::string& name);
+
+/// From a document perjoule.run.v1, or a perjoule.runs.v1 of one run. invalid_argument naming the
+/// member that is missing.
 Result<ComparedRun> compared_run(const Json& document, std::string name);
 
 enum class Difference {
   kNone,  ///< within the uncertainty of the difference
   kLess,  ///< the second takes less
   kMore,
-  kUnknown,  ///< an energy is missing
+  kUnknown,  ///< an energy is missing, or a bound that leaves it open
 };
 
 struct Comparison {

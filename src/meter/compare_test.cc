@@ -77,5 +77,37 @@ TEST(Compare, ADocumentThatIsNoRunIsNamed) {
   EXPECT_EQ(compared_run(Json::object(), "x.json").error().message,
             "x.json: not a run: no duration_s or no total");
 }
+
+TEST(Compare, ALowerBoundNeverSavesAnything) {
+  ComparedRun bound = run(1, 500);
+  bound.total.lower_bound = true;
+  EXPECT_EQ(compare(run(1, 700), bound).verdict, Difference::kUnknown);
+  EXPECT_EQ(compare(bound, run(1, 700)).verdict, Difference::kUnknown);
+  EXPECT_EQ(compare(bound, bound).verdict, Difference::kUnknown);
+  // What is above the other one already can only be more above it.
+  EXPECT_EQ(compare(run(1, 400), bound).verdict, Difference::kMore);
+  EXPECT_EQ(compare(bound, run(1, 400)).verdict, Difference::kLess);
+  EXPECT_TRUE(compare(run(1, 400), bound).change.lower_bound);
+}
+
+TEST(Compare, AnotherVersionOfARunIsRefusedAndAnExportOfOneIsRead) {
+  const Json run = *parse_json(
+      R"({"schema": "perjoule.run.v1", "duration_s": 2, "total": {"joules": 3, "status": "zero"}})");
+  Json newer = run;
+  newer["schema"] = "perjoule.run.v9";
+  const auto refused = compared_run(newer, "x.json");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
+  EXPECT_NE(refused.error().message.find("x.json: written as perjoule.run.v9"), std::string::npos);
+  Json shown = Json::object();
+  shown["schema"] = "perjoule.runs.v1";
+  shown["runs"] = Json::array();
+  Json entry = Json::object();
+  entry["document"] = run;
+  shown["runs"].push_back(entry);
+  EXPECT_EQ(compared_run(shown, "x.json")->time, Seconds(2));
+  shown["runs"].push_back(entry);
+  EXPECT_EQ(compared_run(shown, "x.json").error().message, "x.json: holds 2 runs, one is compared");
+}
 }  // namespace
 }  // namespace perjoule

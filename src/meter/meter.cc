@@ -175,6 +175,7 @@ class SourceClosing {
     out_.budget = estimate.budget;
     out_.energy = to_energy(out_.info, estimate);
     if (missing_) out_.energy.status = Status::kMissing;
+    out_.energy.lower_bound = lower_bound_ && !missing_;
     return std::move(out_);
   }
 
@@ -211,19 +212,18 @@ class SourceClosing {
     if (end_.code != ErrorCode::kOk) {
       unseen = end_.read_at - std::max(end_.last_good, begin_.read_at);
       estimate.joules = facts_.difference;
-      note(fmt::format("lost {} before the end ({}): lower bound", to_text(unseen, 3),
-                       name_of(end_.code)));
+      note_bound(
+          fmt::format("lost {} before the end ({})", to_text(unseen, 3), name_of(end_.code)));
     }
-    if (begin_.code != ErrorCode::kOk) note("could not be read at the beginning: lower bound");
+    if (begin_.code != ErrorCode::kOk) note_bound("could not be read at the beginning");
     const auto since = [&](auto member) { return end_.faults.*member - begin_.faults.*member; };
     using Faults = CounterTrack::Faults;
     if (const auto n = since(&Faults::wraps); n > 0)
       note(fmt::format("wrapped {} time{}", n, n == 1 ? "" : "s"));
-    if (const auto n = since(&Faults::resets); n > 0) note("was reset: lower bound");
+    if (const auto n = since(&Faults::resets); n > 0) note_bound("was reset");
     if (const auto n = since(&Faults::glitches); n > 0)
       note(fmt::format("{} impossible value(s) left out", n));
-    if (since(&Faults::blind) > 0)
-      note("unread for so long that it may have wrapped unseen: lower bound");
+    if (since(&Faults::blind) > 0) note_bound("unread for so long that it may have wrapped unseen");
     if (counter && end_.code == ErrorCode::kOk) unseen += frozen_time();
     return unseen;
   }
@@ -236,11 +236,20 @@ class SourceClosing {
     // A zone that never counted anything (uncore without graphics) is silent, not frozen: still not
     // zero.
     missing_ = facts_.difference.value() == 0;
-    note(fmt::format("did not move for {}: {}", to_text(still, 3),
-                     missing_ ? "no energy is known" : "lower bound"));
+    const std::string what = fmt::format("did not move for {}", to_text(still, 3));
+    if (missing_) {
+      note(what + ": no energy is known");
+    } else {
+      note_bound(what);
+    }
     return still;
   }
 
+  /// What was drawn while that lasted is in no figure.
+  void note_bound(const std::string& what) {
+    lower_bound_ = true;
+    note(what + ": lower bound");
+  }
   void note(std::string text) { out_.notes.push_back(std::move(text)); }
 
   const Source& source_;
@@ -250,6 +259,7 @@ class SourceClosing {
   WindowFacts facts_;
   SourceMeasurement out_;
   bool missing_ = false;
+  bool lower_bound_ = false;
 };
 
 }  // namespace

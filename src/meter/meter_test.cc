@@ -234,6 +234,28 @@ TEST(Meter, ALostDeviceGivesALowerBoundAndTheTimeOfLoss) {
   ASSERT_EQ(used.sources[0].notes.size(), 1U);
   EXPECT_EQ(used.sources[0].notes[0], "lost 1.00 s before the end (unavailable): lower bound");
   EXPECT_GE(used.total().upper.value(), 600);
+  EXPECT_TRUE(used.total().lower_bound);
+}
+
+TEST(Meter, ACounterThatFreezesOnTheWayGivesALowerBound) {
+  VirtualClock clock{Instant{1'000'000'000}};
+  FakeSource gpu(fake_counter("gpu:a", 0.1), clock, steady);
+  FakeSource other(fake_counter("gpu:b", 0.1), clock, steady);
+  Meter meter({&gpu, &other}, clock);
+  SampleSchedule schedule(meter, 0.1_s);
+  Window window = *meter.begin("x");
+  clock.advance(2.0_s);
+  schedule.run(clock.now());
+  EXPECT_FALSE(window.so_far().total().lower_bound);
+  gpu.frozen_at = 3;
+  clock.advance(3.0_s);
+  schedule.run(clock.now());
+  const Measurement used = window.end();
+  EXPECT_TRUE(used.sources[0].energy.lower_bound);
+  EXPECT_FALSE(used.sources[1].energy.lower_bound);
+  EXPECT_TRUE(used.total().lower_bound);
+  EXPECT_EQ(used.total().grade(), Grade::kD);
+  EXPECT_TRUE(used.sources[0].notes.at(0).ends_with(": lower bound")) << used.sources[0].notes[0];
 }
 
 TEST(Meter, AFrozenCounterIsMissingNotZero) {
@@ -245,6 +267,7 @@ TEST(Meter, AFrozenCounterIsMissingNotZero) {
   clock.advance(5.0_s);
   const Measurement used = window.end();
   EXPECT_EQ(used.total().status, Status::kMissing);
+  EXPECT_FALSE(used.total().lower_bound);
   EXPECT_NE(used.sources[0].notes.at(0).find("did not move for 5.00 s"), std::string::npos);
 }
 

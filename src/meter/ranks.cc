@@ -7,6 +7,7 @@
 
 #include "base/energy_json.h"
 #include "base/text.h"
+#include "meter/compare.h"
 
 namespace perjoule {
 namespace {
@@ -62,6 +63,7 @@ std::optional<Energy> energy_of_union(std::vector<Span> spans) {
 class Merge {
  public:
   Outcome add(const Json& document, std::size_t index) {
+    PJ_CHECK(check_run_schema(document, fmt::format("part {}", index + 1)));
     const auto begin = document.integer("begin_unix_ns");
     const auto duration = document.number("duration_s");
     const auto host = document.string("host");

@@ -98,5 +98,19 @@ TEST(Ranks, TheLaunchersVariablesAreKnown) {
   EXPECT_EQ(inside->launcher, "torchrun");
   EXPECT_EQ(inside->rank, 3);
 }
+
+TEST(Ranks, ABoundMakesTheJobOneAndAnotherVersionIsRefused) {
+  const Json whole = part("n2", 0, 10, 50, "gpu:b");
+  Json bound = part("n1", 0, 10, 50, "gpu:a");
+  Json frozen = bound.find("sources")->as_array()->front();
+  frozen["energy"]["lower_bound"] = true;
+  bound["sources"] = Json::array();
+  bound["sources"].push_back(frozen);
+  EXPECT_EQ(merge_runs({bound, whole})->find("total")->find("lower_bound")->as_bool(), true);
+  EXPECT_EQ(merge_runs({whole})->find("total")->find("lower_bound"), nullptr);
+  Json newer = whole;
+  newer["schema"] = "perjoule.run.v9";
+  EXPECT_EQ(merge_runs({whole, newer}).error().code, ErrorCode::kNotSupported);
+}
 }  // namespace
 }  // namespace perjoule

@@ -46,6 +46,11 @@ Result<RunPoint> point_of_run(const Json& document, const std::string& name) {
   }
   if (run.total.status == Status::kMissing)
     out.notes.push_back(fmt::format("run {} has no energy and is left out", name));
+  if (run.total.status != Status::kMissing && run.total.one_sided()) {
+    out.notes.push_back(fmt::format(
+        "run {}: part of its energy went unseen: it is a lower bound and left out of the choice",
+        name));
+  }
   const std::int64_t status = document.integer("exit_status").value_or(0);
   if (status != 0) {
     out.notes.push_back(fmt::format(
@@ -64,18 +69,12 @@ bool is_run_file(std::string_view text) {
 Result<std::vector<RunPoint>> points_of_run_file(std::string_view text, const std::string& name) {
   const Result<Json> json = parse_json(text);
   if (!json) return fail(json, name);
-  const std::string schema = json->string("schema").value_or("");
+  PJ_CHECK(check_run_schema(*json, name));
   std::vector<RunPoint> points;
-  if (schema == "perjoule.run.v1") {
+  if (json->string("schema") == "perjoule.run.v1") {
     PJ_TRY(RunPoint point, point_of_run(*json, name));
     points.push_back(std::move(point));
     return points;
-  }
-  if (schema != "perjoule.runs.v1") {
-    return Error::not_supported(
-        fmt::format("{}: written as {}, this perjoule reads perjoule.run.v1 and perjoule.runs.v1",
-                    name, schema),
-        "read it with the perjoule that wrote it, or a newer one");
   }
   const Json* runs = json->find("runs");
   if (runs == nullptr || runs->as_array() == nullptr)

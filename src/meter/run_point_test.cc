@@ -78,5 +78,13 @@ TEST(RunPoint, ReadsRunsFromFiles) {
   EXPECT_EQ(newer.error().code, ErrorCode::kNotSupported);
 }
 
+TEST(RunPoint, ALowerBoundStaysOneAndIsSaid) {
+  Json bound = document(10, "step");
+  bound["total"]["lower_bound"] = true;
+  const auto run = point_of_run(bound, "3jw");
+  ASSERT_TRUE(run);
+  EXPECT_TRUE(run->point.energy.lower_bound);
+  EXPECT_NE(run->notes.at(0).find("run 3jw: part of its energy went unseen"), std::string::npos);
+}
 }  // namespace
 }  // namespace perjoule

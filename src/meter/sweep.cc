@@ -323,6 +323,12 @@ std::vector<Point> points_of(const SweepResult& result) {
     });
     if (group == groups.end())
       group = groups.insert(groups.end(), std::vector<const SweepTrial*>());
+    // A figure is not averaged with a run part of which went unseen.
+    const bool bound = trial.energy.one_sided();
+    if (!group->empty() && bound != group->front()->energy.one_sided()) {
+      if (bound) continue;
+      group->clear();
+    }
     group->push_back(&trial);
   }
   for (const auto& trials : groups) {

@@ -77,6 +77,7 @@ Result<SweepResult> sweep(const Inventory& machine, const Clock& clock, KnobJour
                           const std::function<void(const SweepProgress&)>& watch);
 
 /// One point a config: the mean of its successful trials, with their scatter as random uncertainty.
+/// Trials that give only a lower bound count where there is no other, and the point is one then.
 std::vector<Point> points_of(const SweepResult& result);
 
 }  // namespace perjoule

@@ -81,5 +81,25 @@ TEST_F(SweepRunTest, AKnobNobodyHasIsSaidBeforeAnythingRuns) {
   EXPECT_EQ(result.error().code, ErrorCode::kNotSupported);
   EXPECT_FALSE(path_exists(folder_ + "/ran"));
 }
+
+TEST(Sweep, ATrialPartOfWhichWentUnseenIsNotAveragedIn) {
+  const auto trial = [](const char* limit, double joules, bool bound) {
+    SweepTrial made;
+    made.config.set("power limit", limit);
+    made.time = Seconds(1);
+    made.energy.joules = Joules(joules);
+    made.energy.status = Status::kMeasured;
+    made.energy.lower_bound = bound;
+    return made;
+  };
+  SweepResult result;
+  result.trials = {trial("300 W", 10, true), trial("300 W", 100, false), trial("300 W", 12, true),
+                   trial("400 W", 20, true)};
+  const std::vector<Point> points = points_of(result);
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_EQ(points[0].energy.joules, Joules(100));
+  EXPECT_FALSE(points[0].energy.lower_bound);
+  EXPECT_TRUE(points[1].energy.lower_bound);
+}
 }  // namespace
 }  // namespace perjoule

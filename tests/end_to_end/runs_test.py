@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import pathlib
 import re
 import shutil
 import sqlite3
@@ -74,6 +75,49 @@ class Runs(CommandTest):
         told = self.call("compare", *documents)
         joules = r"-?[\d.]+ \+- [\d.]+ \w*J"
         self.assertRegex(told.stdout, f"(?m)^static {joules}, dynamic {joules}")
+
+    def faulty(self, name, fault):
+        """A run of 3 s on a simulated H100, whole or with a fault, written and kept."""
+        path = str(self.folder / f"{name}.json")
+        words = ["twin", "run", "--gpu", "h100"] + (["--fault", fault] if fault else [])
+        self.call(*words, "--", COMMAND, "run", "--quiet", "--sources", "gpu", "--output", path, "--", COMMAND, "twin",
+                  "work", "matmul", "--steps", "30", "--duty", "1")
+        return path, json.loads(pathlib.Path(path).read_text())
+
+    def test_what_a_fault_hides_makes_a_lower_bound_that_wins_nothing(self):
+        whole, document = self.faulty("whole", None)
+        self.assertNotIn("lower_bound", document["total"])
+        for fault in ("freeze:gpu=0,from=1.5s,until=60s", "lost:gpu=0,at=1.5s"):
+            with self.subTest(fault):
+                bound, document = self.faulty("bound", fault)
+                self.assertIs(document["total"]["lower_bound"], True, document)
+                self.assertEqual(document["total"]["grade"], "D")
+                for pair in ((whole, bound), (bound, whole)):
+                    told = self.call("compare", *pair)
+                    self.assertEqual(told.returncode, 3, told.stdout + told.stderr)
+                    self.assertIn("cannot tell: ", told.stdout)
+                    self.assertIn("bound.json is a lower bound", told.stdout)
+                shown = self.call("runs", "show", "last").stdout
+                self.assertRegex(shown, r"total +at least [\d.]+ k?J")
+                self.assertRegex(shown, "(?m)^note: gpu:.*: lower bound$")
+                self.assertIn("at least", self.call("runs", "list").stdout)
+                chosen = self.json("frontier", whole, bound, "--json", "--edp")["groups"][0]
+                self.assertEqual(chosen["candidates"], 1)
+                self.assertEqual(chosen["chosen"]["settings"]["run"], whole)
+                self.assertEqual([p["settings"]["run"] for p in chosen["left_out"]], [bound])
+
+    def test_what_show_prints_compares_and_another_version_is_refused(self):
+        self.kept("sleep", "0.1")
+        shown = self.json("runs", "show", "last", "--json")
+        path = self.write("shown.json", json.dumps(shown))
+        same = self.call("compare", path, "last")
+        self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
+        newer = shown["runs"][0]["document"] | {"schema": "perjoule.run.v9"}
+        path = self.write("newer.json", json.dumps(newer))
+        for words in (("compare", path, "last"), ("runs", "merge", path), ("frontier", path)):
+            refused = self.call(*words)
+            self.assertEqual(refused.returncode, 3, refused.stdout + refused.stderr)
+            self.assertIn("perjoule.run.v9", refused.stderr)
 
     def test_a_store_of_a_newer_version_is_left_alone(self):
         self.kept("true")

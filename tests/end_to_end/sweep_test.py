@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -18,6 +19,21 @@ class Sweep(TwinTest):
         self.assertGreater(points[0]["time_s"], points[-1]["time_s"])
         chosen = self.call("frontier", str(self.folder / "points.json"), "--slowdown", "1.5")
         self.assertEqual(chosen.returncode, 0, chosen.stderr)
+
+    def test_a_setting_part_of_which_went_unseen_is_not_recommended(self):
+        swept = self.call("twin", "run", "--gpu", "h100", "--fault", "freeze:gpu=0,from=4s,until=60s", "--", COMMAND,
+                          "sweep", "--power-limit", "700,600,500", "--sources", "gpu", "--output",
+                          str(self.folder / "points.json"), "--", COMMAND, "twin", "work", "matmul", "--steps", "20",
+                          "--duty", "1")
+        self.assertEqual(swept.returncode, 0, swept.stdout + swept.stderr)
+        self.assertIn("at least", swept.stderr)
+        self.assertRegex(swept.stdout, r"Left out of the choice \(\?\): power limit \d00 W: at least")
+        bounds = {point["settings"]["power limit"]: point["energy"].get("lower_bound", False)
+                  for point in json.loads((self.folder / "points.json").read_text())["points"]}
+        self.assertFalse(bounds["700 W"])
+        self.assertIn(True, bounds.values())
+        recommended = re.search(r"Recommended .*: power limit (\d00 W)", swept.stdout).group(1)
+        self.assertFalse(bounds[recommended])
 
     def test_an_impossible_limit_turns_nothing(self):
         self.on_twin("impossible")
