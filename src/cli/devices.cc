@@ -154,7 +154,8 @@ Verb devices_verb() {
     const RealClock clock;
     DiscoveryOptions options;
     options.node_meters = arguments.has("node-meters");
-    const Inventory machine = find_machine(clock, options);
+    PJ_TRY(const Inventory machine, look_at_machine(clock, options));
+    tell(replay_dead(journal_folder(), machine));
     if (arguments.json()) {
       print(document(machine).dump(2) + "\n");
     } else {

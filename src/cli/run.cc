@@ -142,7 +142,7 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(CommandOptions options, read_options(arguments));
   PJ_CHECK(check_outputs(arguments));
   const RealClock clock;
-  const Inventory machine = find_machine(clock);
+  PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_TRY(const ChosenSources chosen, choose(arguments, machine));
   for (const std::string& note : chosen.notes) complain(note);
   RunReport report;

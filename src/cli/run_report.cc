@@ -177,10 +177,12 @@ void print_table(const RunReport& report) {
   };
   std::size_t summed = 0;
   for (const SourceMeasurement& source : measurement.sources) {
-    if (source.info.kind == SourceKind::kPowerGauge && !source.info.overlaps.empty())
+    const bool whole = source.info.boundary == Boundary::kNode;
+    if (source.info.kind == SourceKind::kPowerGauge && !source.info.overlaps.empty() && !whole)
       continue;  // shown by its counter
-    summed += measurement.is_summed(source);
-    row((measurement.is_summed(source) ? "" : "  within: ") + source.info.id, source.energy);
+    const bool adds = measurement.is_summed(source);
+    summed += adds;
+    row((adds ? "" : whole ? "  contains: " : "  within: ") + source.info.id, source.energy);
   }
   // A measurement and an estimate are added up apart before they are added together.
   const std::vector<Energy> by_status = totals_by_status(measurement);

@@ -170,7 +170,7 @@ Result<int> run_sweep(const Arguments& arguments) {
   // Hours of measuring must not end at a folder that is not there.
   if (arguments.has("output")) PJ_CHECK(check_writable(arguments.value("output")));
   const RealClock clock;
-  const Inventory machine = find_machine(clock);
+  PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_CHECK(choose(arguments, machine, options));
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
   PJ_TRY(options.calibrations, load_calibrations(calibration_path()));

@@ -192,7 +192,7 @@ Result<int> run_top(const Arguments& arguments) {
   }
   const RealClock clock;
   const Roots roots = Roots::from_environment();
-  const Inventory machine = find_machine(clock);
+  PJ_TRY(const Inventory machine, find_machine(clock));
   if (machine.sources().empty())
     return Error::unavailable("nothing here can be measured", "perjoule doctor says why");
   PJ_TRY(const SignalWatch signals, SignalWatch::start());

@@ -382,12 +382,11 @@ class CommandLoop {
 }  // namespace
 
 Joules energy_between(const std::vector<Course>& courses, Instant from, Instant to) {
+  std::vector<const SourceInfo*> all;
+  for (const Course& course : courses) all.push_back(&course.info);
   Joules sum;
   for (const Course& course : courses) {
-    const bool within = std::any_of(courses.begin(), courses.end(), [&](const Course& other) {
-      return !course.info.overlaps.empty() && other.info.id == course.info.overlaps;
-    });
-    if (within) continue;
+    if (!adds_up(course.info, all)) continue;
     sum += total_at(*course.timeline, to) - total_at(*course.timeline, from);
   }
   return sum;
