@@ -151,6 +151,7 @@ Result<int> run(const Arguments& arguments) {
   report.tag = arguments.value("tag");
   report.command = arguments.command();
   report.every = options.every;
+  report.expected_units = options.total_units;
   for (const Source* source : chosen.sources) {
     const Device* device = machine.find_device(source->info().device);
     const bool gpu = device != nullptr && device->info().kind == DeviceKind::kGpu;

@@ -134,7 +134,26 @@ std::vector<Energy> totals_by_status(const Measurement& measurement) {
   return totals;
 }
 
-void print_notes(const Measurement& measurement) {
+void print_notes(const RunReport& report) {
+  const CommandResult& result = report.result;
+  const Measurement& measurement = result.measurement;
+  if (result.bad_unit_lines > 0) {
+    print(fmt::format("note: {} of units held no number and {} left out\n",
+                      counted(static_cast<double>(result.bad_unit_lines), "report"),
+                      result.bad_unit_lines == 1 ? "was" : "were"));
+  }
+  if (report.expected_units && result.units <= 0) {
+    print(fmt::format(
+        "note: no unit of the {:g} of --epochs was counted, so nothing was predicted: count them "
+        "with --unit or --unit-pattern\n",
+        *report.expected_units));
+  }
+  if (result.missed_ticks > 0)
+    print(fmt::format("note: {} missed\n",
+                      counted(static_cast<double>(result.missed_ticks), "sampling tick")));
+  if (result.budget_reached) print("note: the energy budget was reached; the command was ended\n");
+  for (const std::int64_t pid : result.left_running)
+    print(fmt::format("note: process {} could not be ended and still runs\n", pid));
   for (const SourceMeasurement& source : measurement.sources) {
     for (const std::string& note : source.notes)
       print("note: " + source.info.id + " " + note + "\n");
@@ -202,14 +221,7 @@ void print_table(const RunReport& report) {
     print(fmt::format("CPU: {} {} ({}, by CPU time)\n", part.owner, to_text(part.energy.joules, 3),
                       percent(part.share)));
   }
-  if (report.result.missed_ticks > 0)
-    print(fmt::format("note: {} missed\n",
-                      counted(static_cast<double>(report.result.missed_ticks), "sampling tick")));
-  if (report.result.budget_reached)
-    print("note: the energy budget was reached; the command was ended\n");
-  for (const std::int64_t pid : report.result.left_running)
-    print(fmt::format("note: process {} could not be ended and still runs\n", pid));
-  print_notes(measurement);
+  print_notes(report);
 }
 
 Outcome write_courses(const RunReport& report, const std::string& path) {

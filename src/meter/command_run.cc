@@ -100,13 +100,15 @@ class CommandLoop {
     }
     SpawnOptions spawn = options_.spawn;
     int ends[2] = {-1, -1};
-    if (options_.count_units) {
+    if (options_.count_units && !options_.unit.empty())
+      spawn.variables.emplace_back("PERJOULE_UNIT", options_.unit);
+    // A pattern is counted instead: a program that does both would be counted twice.
+    if (options_.count_units && !options_.unit_pattern) {
       if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return Error::from_errno(errno, "making the unit pipe");
       unit_pipe_ = FileDescriptor(ends[0]);
       spawn.keep_open.push_back(ends[1]);
       spawn.variables.emplace_back("PERJOULE_UNIT_FD", std::to_string(ends[1]));
-      if (!options_.unit.empty()) spawn.variables.emplace_back("PERJOULE_UNIT", options_.unit);
     }
     spawn.capture_output = options_.unit_pattern.has_value();
     if (options_.budget || options_.duration) tree_.emplace(ProcessTree::adopt());
