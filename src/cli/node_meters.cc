@@ -67,8 +67,8 @@ Result<NodeMeters> NodeMeters::from_environment() {
 
 void add_node_meters(Inventory& machine, const NodeMeters& meters, const Clock& clock) {
   if (meters.ipmi && !is_told(machine, kDcmiSource)) {
-    Outcome none = Error::not_found(
-        "there is no /dev/ipmi0", "modprobe ipmi_si ipmi_devintf, where there is a controller");
+    Outcome none = Error::not_found("there is no /dev/ipmi0",
+                                    "modprobe ipmi_si ipmi_devintf, where there is a controller");
     machine.problems.push_back({kDcmiSource, none.error()});
   }
   if (!meters.redfish) return;
