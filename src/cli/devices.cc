@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/discovery.h"
+#include "meter/calibration.h"
 
 namespace perjoule::cli {
 namespace {
@@ -34,7 +35,54 @@ std::string range_in_words(const KnobInfo& info) {
   return fmt::format("{} to {} {}", info.minimum, info.maximum, info.unit);
 }
 
-Json document(const Inventory& machine) {
+/// The sources as their calibrations leave them (doctor --calibrate), as every verb measures them.
+class Calibrated {
+ public:
+  Calibrated() {
+    auto kept = load_calibrations(calibration_path());
+    if (kept) {
+      all_ = std::move(*kept);
+    } else {
+      complain("calibrations left out: " + kept.error().text());
+    }
+  }
+  const Calibration* find(const SourceInfo& info) const {
+    for (const Calibration& one : all_) {
+      if (one.source == info.id) return &one;
+    }
+    return nullptr;
+  }
+  SourceInfo info(const SourceInfo& info) const {
+    const Calibration* one = find(info);
+    return one == nullptr ? info : calibrated(info, *one);
+  }
+
+ private:
+  std::vector<Calibration> all_;
+};
+
+Json source_json(const SourceInfo& plain, const Calibrated& calibrations) {
+  const SourceInfo s = calibrations.info(plain);
+  Json row = Json::object();
+  row["id"] = s.id;
+  row["kind"] = s.kind == SourceKind::kEnergyCounter ? "energy_counter" : "power_gauge";
+  row["backend"] = s.backend;
+  row["scope"] = s.scope;
+  row["status"] = name_of(s.status);
+  row["boundary"] = name_of(s.boundary);
+  row["tick_s"] = s.tick.value();
+  row["averaging_s"] = s.averaging.value();
+  row["coverage"] = s.coverage;
+  row["quantum"] = s.quantum;
+  row["gain"] = s.gain;
+  row["offset_w"] = s.offset.value();
+  row["overlaps"] = s.overlaps.empty() ? Json() : Json(s.overlaps);
+  const Calibration* calibration = calibrations.find(plain);
+  row["calibration"] = calibration == nullptr ? Json() : to_json(*calibration);
+  return row;
+}
+
+Json document(const Inventory& machine, const Calibrated& calibrations) {
   Json json = Json::object();
   json["schema"] = "perjoule.devices.v1";
   json["devices"] = Json::array();
@@ -52,22 +100,7 @@ Json document(const Inventory& machine) {
     one["note"] = info.note;
     one["sources"] = Json::array();
     for (Source* source : device->sources()) {
-      const SourceInfo& s = source->info();
-      Json row = Json::object();
-      row["id"] = s.id;
-      row["kind"] = s.kind == SourceKind::kEnergyCounter ? "energy_counter" : "power_gauge";
-      row["backend"] = s.backend;
-      row["scope"] = s.scope;
-      row["status"] = name_of(s.status);
-      row["boundary"] = name_of(s.boundary);
-      row["tick_s"] = s.tick.value();
-      row["averaging_s"] = s.averaging.value();
-      row["coverage"] = s.coverage;
-      row["quantum"] = s.quantum;
-      row["gain"] = s.gain;
-      row["offset_w"] = s.offset.value();
-      row["overlaps"] = s.overlaps.empty() ? Json() : Json(s.overlaps);
-      one["sources"].push_back(std::move(row));
+      one["sources"].push_back(source_json(source->info(), calibrations));
     }
     one["knobs"] = Json::array();
     for (Knob* knob : device->knobs()) {
@@ -102,7 +135,7 @@ Json document(const Inventory& machine) {
   return json;
 }
 
-void print_tables(const Inventory& machine) {
+void print_tables(const Inventory& machine, const Calibrated& calibrations) {
   Table devices({{"DEVICE"}, {"NAME"}, {"DRIVER"}, {"NOTE"}});
   Table sources({{"SOURCE"},
                  {"TELLS"},
@@ -115,11 +148,16 @@ void print_tables(const Inventory& machine) {
                  {"SUMMED"}});
   Table knobs({{"KNOB"}, {"NAME"}, {"NOW", Table::Align::kRight}, {"RANGE"}, {"DEFAULT"}});
   bool any_knob = false;
+  std::string corrections;
   for (const auto& device : machine.devices) {
     const DeviceInfo& info = device->info();
     devices.add({info.id, info.name, info.driver, info.note});
     for (Source* source : device->sources()) {
-      const SourceInfo& s = source->info();
+      const SourceInfo s = calibrations.info(source->info());
+      if (const Calibration* one = calibrations.find(s)) {
+        corrections += fmt::format("{}: calibrated: true power = {:.4f} x reading {:+.3g} W\n",
+                                   s.id, one->scale, one->shift.value());
+      }
       sources.add({s.id, kind_in_words(s), s.scope, s.backend, std::string(name_of(s.status)),
                    to_text(s.tick, 3), percent(s.coverage, 0), trust_in_words(s),
                    s.overlaps.empty() ? "yes" : "no"});
@@ -132,7 +170,7 @@ void print_tables(const Inventory& machine) {
                  range_in_words(knob->info()), knob->info().default_value});
     }
   }
-  print(devices.text() + "\n" + sources.text());
+  print(devices.text() + "\n" + sources.text() + corrections);
   if (any_knob) print("\n" + knobs.text());
   for (const Problem& problem : machine.problems)
     print("\n" + problem.subject + ": " + problem.error.text() + "\n");
@@ -154,11 +192,13 @@ Verb devices_verb() {
     const RealClock clock;
     DiscoveryOptions options;
     options.node_meters = arguments.has("node-meters");
-    const Inventory machine = find_machine(clock, options);
+    PJ_TRY(const Inventory machine, look_at_machine(clock, options));
+    tell(replay_dead(journal_folder(), machine));
+    const Calibrated calibrations;
     if (arguments.json()) {
-      print(document(machine).dump(2) + "\n");
+      print(document(machine, calibrations).dump(2) + "\n");
     } else {
-      print_tables(machine);
+      print_tables(machine, calibrations);
     }
     return machine.sources().empty() ? kMachineCannot : kDone;
   };

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/calibrate.h"
+#include "cli/machine.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/diagnosis.h"
@@ -92,7 +93,7 @@ Result<int> examine(const Arguments& arguments) {
   if (arguments.has("calibrate")) return calibrate(arguments);
   const RealClock clock;
   const Roots roots = Roots::from_environment();
-  const Inventory machine = discover(roots, clock);
+  PJ_TRY(const Inventory machine, look_at_machine(clock));
   const Repair done = repair(arguments, machine, roots);
   DiagnosisOptions options;
   options.journal_folder = journal_folder();

@@ -8,9 +8,16 @@
 
 namespace perjoule::cli {
 
-/// Discovers the machine below the roots of the environment and puts back what dead processes left,
-/// with a line on standard error for each knob. What cannot be put back is a warning, no error.
-Inventory find_machine(const Clock& clock, const DiscoveryOptions& options = {});
+/// Discovers the machine below the roots of the environment, with the node meters that
+/// PERJOULE_NODE_METERS asks for (docs/configuration.md). Nothing is asked over the network without
+/// it. A meter that does not answer is a problem of the machine; a word that makes no sense is an
+/// error.
+Result<Inventory> look_at_machine(const Clock& clock, const DiscoveryOptions& options = {});
+
+/// The same, and puts back what dead processes left, with a line on standard error for each knob
+/// and for each node meter that was asked for and does not answer. What cannot be put back is a
+/// warning, no error.
+Result<Inventory> find_machine(const Clock& clock, const DiscoveryOptions& options = {});
 
 /// What was put back and what was not, a line each on standard error.
 void tell(const Replay& replay);

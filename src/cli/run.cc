@@ -141,7 +141,7 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(CommandOptions options, read_options(arguments));
   PJ_CHECK(check_outputs(arguments));
   const RealClock clock;
-  const Inventory machine = find_machine(clock);
+  PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_TRY(const ChosenSources chosen, choose(arguments, machine));
   for (const std::string& note : chosen.notes) complain(note);
   RunReport report;
@@ -150,6 +150,7 @@ Result<int> run(const Arguments& arguments) {
   report.tag = arguments.value("tag");
   report.command = arguments.command();
   report.every = options.every;
+  report.expected_units = options.total_units;
   for (const Source* source : chosen.sources) {
     const Device* device = machine.find_device(source->info().device);
     const bool gpu = device != nullptr && device->info().kind == DeviceKind::kGpu;

@@ -142,7 +142,26 @@ std::vector<Energy> totals_by_status(const Measurement& measurement) {
   return totals;
 }
 
-void print_notes(const Measurement& measurement) {
+void print_notes(const RunReport& report) {
+  const CommandResult& result = report.result;
+  const Measurement& measurement = result.measurement;
+  if (result.bad_unit_lines > 0) {
+    print(fmt::format("note: {} of units held no number and {} left out\n",
+                      counted(static_cast<double>(result.bad_unit_lines), "report"),
+                      result.bad_unit_lines == 1 ? "was" : "were"));
+  }
+  if (report.expected_units && result.units <= 0) {
+    print(fmt::format(
+        "note: no unit of the {:g} of --epochs was counted, so nothing was predicted: count them "
+        "with --unit or --unit-pattern\n",
+        *report.expected_units));
+  }
+  if (result.missed_ticks > 0)
+    print(fmt::format("note: {} missed\n",
+                      counted(static_cast<double>(result.missed_ticks), "sampling tick")));
+  if (result.budget_reached) print("note: the energy budget was reached; the command was ended\n");
+  for (const std::int64_t pid : result.left_running)
+    print(fmt::format("note: process {} could not be ended and still runs\n", pid));
   for (const SourceMeasurement& source : measurement.sources) {
     for (const std::string& note : source.notes)
       print("note: " + source.info.id + " " + note + "\n");
@@ -187,10 +206,12 @@ void print_table(const RunReport& report) {
   };
   std::size_t summed = 0;
   for (const SourceMeasurement& source : measurement.sources) {
-    if (source.info.kind == SourceKind::kPowerGauge && !source.info.overlaps.empty())
+    const bool whole = source.info.boundary == Boundary::kNode;
+    if (source.info.kind == SourceKind::kPowerGauge && !source.info.overlaps.empty() && !whole)
       continue;  // shown by its counter
-    summed += measurement.is_summed(source);
-    row((measurement.is_summed(source) ? "" : "  within: ") + source.info.id, source.energy);
+    const bool adds = measurement.is_summed(source);
+    summed += adds;
+    row((adds ? "" : whole ? "  contains: " : "  within: ") + source.info.id, source.energy);
   }
   // A measurement and an estimate are added up apart before they are added together.
   const std::vector<Energy> by_status = totals_by_status(measurement);
@@ -210,14 +231,7 @@ void print_table(const RunReport& report) {
     print(fmt::format("CPU: {} {}{} ({}, by CPU time)\n", part.owner, bound_words(part.energy),
                       to_text(part.energy.joules, 3), percent(part.share)));
   }
-  if (report.result.missed_ticks > 0)
-    print(fmt::format("note: {} missed\n",
-                      counted(static_cast<double>(report.result.missed_ticks), "sampling tick")));
-  if (report.result.budget_reached)
-    print("note: the energy budget was reached; the command was ended\n");
-  for (const std::int64_t pid : report.result.left_running)
-    print(fmt::format("note: process {} could not be ended and still runs\n", pid));
-  print_notes(measurement);
+  print_notes(report);
 }
 
 Outcome write_courses(const RunReport& report, const std::string& path) {

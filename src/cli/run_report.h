@@ -19,7 +19,8 @@ struct RunReport {
   std::string project;
   std::string tag;
   Seconds every;
-  std::vector<std::string> gpu_names;  ///< of the GPUs measured, for their peak rate
+  std::optional<double> expected_units;  ///< of --epochs
+  std::vector<std::string> gpu_names;    ///< of the GPUs measured, for their peak rate
   std::optional<double> peak;  ///< FLOP/s to hold a rate against, where the user knows better
   std::optional<Measurement> baseline;
 };

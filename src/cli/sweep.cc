@@ -53,26 +53,32 @@ Result<SweepAxis> parameter_axis(const std::string& text) {
   return axis;
 }
 
+/// An option that turns a knob; one without a unit takes words.
+struct KnobOption {
+  const char* option;
+  const char* knob;
+  const char* unit;
+};
+constexpr KnobOption kKnobOptions[] = {{"power-limit", "power limit", "W"},
+                                       {"clock", "clock", "MHz"},
+                                       {"memory-clock", "memory clock", "MHz"},
+                                       {"processor-clock", "processor clock", "MHz"},
+                                       {"profile", "power profile", ""},
+                                       {"governor", "governor", ""},
+                                       {"energy-preference", "energy preference", ""}};
+
 Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
   std::vector<SweepAxis> axes;
-  struct KnobOption {
-    const char* option;
-    const char* knob;
-    const char* unit;
-  };
-  for (const KnobOption& known :
-       {KnobOption{"power-limit", "power limit", "W"}, KnobOption{"clock", "clock", "MHz"},
-        KnobOption{"memory-clock", "memory clock", "MHz"}}) {
+  for (const KnobOption& known : kKnobOptions) {
     if (!arguments.has(known.option)) continue;
+    if (*known.unit == '\0') {
+      axes.push_back(
+          {SweepAxis::Kind::kKnob, known.knob, list_words(arguments.values(known.option))});
+      continue;
+    }
     auto axis = knob_axis(known.knob, known.unit, arguments.value(known.option));
     if (!axis) return fail(axis, std::string("--") + known.option);
     axes.push_back(std::move(*axis));
-  }
-  if (arguments.has("profile")) {
-    SweepAxis axis{SweepAxis::Kind::kKnob, "power profile", {}};
-    for (const std::string& word : list_words(arguments.values("profile")))
-      axis.values.push_back(word);
-    axes.push_back(std::move(axis));
   }
   if (arguments.has("processors")) {
     PJ_TRY(const std::vector<double> counts, parse_range(arguments.value("processors")));
@@ -95,7 +101,8 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
   }
   if (axes.empty()) {
     return Error::invalid_argument(
-        "nothing to sweep", "give --power-limit, --clock, --profile, --processors or --param");
+        "nothing to sweep",
+        "give --power-limit, --clock, --governor or another knob, --processors or --param");
   }
   return axes;
 }
@@ -151,9 +158,11 @@ Outcome choose(const Arguments& arguments, const Inventory& machine, SweepOption
     for (const std::string& note : selection.notes) complain(note);
     options.devices = selection.devices;
   } else if (!visible.hidden.empty()) {
-    // Somebody else's GPU is never turned; the CPUs are meant only where no GPU is left.
+    // Somebody else's GPU is never turned. A power limit, which GPUs and CPUs have, is the CPUs'
+    // only where no GPU is left; every other knob is of one kind.
+    const bool limit = arguments.has("power-limit");
     const auto gpu = select_devices(infos, {"gpu"}, visible);
-    options.devices = gpu ? gpu->devices : visible.ids;
+    options.devices = gpu && limit ? gpu->devices : visible.ids;
   }
   return {};
 }
@@ -194,7 +203,7 @@ Result<int> run_sweep(const Arguments& arguments) {
   // Hours of measuring must not end at a folder that is not there.
   if (arguments.has("output")) PJ_CHECK(check_writable(arguments.value("output")));
   const RealClock clock;
-  const Inventory machine = find_machine(clock);
+  PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_CHECK(choose(arguments, machine, options));
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
   PJ_TRY(options.calibrations, load_calibrations(calibration_path()));
@@ -250,6 +259,10 @@ Verb sweep_verb() {
       {"memory-clock", "MHZ,...", "locked memory clocks"},
       {"profile", "WORD,...",
        "workload power profiles (NVIDIA, Blackwell): none, max-q, llm-inference; joined by +"},
+      {"processor-clock", "MHZ:MHZ:STEP", "highest clocks of the CPUs (cpufreq)"},
+      {"governor", "WORD,...", "governors of the CPUs' clocks: performance, powersave, ..."},
+      {"energy-preference", "WORD,...",
+       "what the CPUs' own clock control prefers: performance, balance_power, power, ..."},
       {"processors", "N:N:STEP", "processors the command may use"},
       {"param", "NAME=V,...", "any word of the command or variable of its environment", "", true},
       {"devices", "WORD,...", "turn only these devices' knobs (words as for --sources)", "", true},

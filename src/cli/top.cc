@@ -14,6 +14,7 @@
 #include "cli/machine.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "device/selection.h"
 #include "meter/power_view.h"
 #include "meter/sampler.h"
 #include "meter/signals.h"
@@ -50,15 +51,18 @@ std::string device_lines(const PowerPicture& picture) {
                {"SO FAR", Align::kRight},
                {"STATUS"},
                {"HELD BACK BY"}});
-  for (const DevicePower& device : picture.devices) {
+  std::vector<DeviceInfo> infos;
+  for (const DevicePower& device : picture.devices) infos.push_back(device.info);
+  const std::vector<std::string> names = short_words(infos);
+  for (std::size_t i = 0; i < picture.devices.size(); ++i) {
+    const DevicePower& device = picture.devices[i];
     const DeviceState& state = device.state;
     const bool known = device.energy.status != Status::kMissing;
     const std::string limit =
         state.power_limit && state.power_limit->value() > 0 && known
             ? bar(device.power / *state.power_limit, 10) + " " + to_text(*state.power_limit, 3)
             : "";
-    table.add({device.info.id.substr(0, 16), device.info.name,
-               known ? to_text(device.power, 3) : "unknown", limit,
+    table.add({names[i], device.info.name, known ? to_text(device.power, 3) : "unknown", limit,
                state.utilisation ? percent(*state.utilisation, 0) : "-",
                state.clock ? to_text(*state.clock) : "-", optional_text(state.temperature, " C"),
                to_text(device.so_far, 4), device.energy.status_text(), throttled(state)});
@@ -192,7 +196,7 @@ Result<int> run_top(const Arguments& arguments) {
   }
   const RealClock clock;
   const Roots roots = Roots::from_environment();
-  const Inventory machine = find_machine(clock);
+  PJ_TRY(const Inventory machine, find_machine(clock));
   if (machine.sources().empty())
     return Error::unavailable("nothing here can be measured", "perjoule doctor says why");
   PJ_TRY(const SignalWatch signals, SignalWatch::start());

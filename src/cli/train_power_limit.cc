@@ -143,7 +143,7 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(const PowerLimitPlan plan, read_plan(arguments));
   PJ_TRY(CommandOptions options, read_command(arguments));
   const RealClock clock;
-  const Inventory machine = find_machine(clock);
+  PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_TRY(const ChosenSources gpus, job_gpus(arguments, machine));
   for (const std::string& note : gpus.notes) complain(note);
   PJ_TRY(const std::vector<Knob*> knobs, power_limit_knobs(machine, gpus.devices));

@@ -1,7 +1,12 @@
 // perjoule twin: the simulated machine from the command line.
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -17,6 +22,9 @@ namespace perjoule::cli {
 namespace {
 
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
+/// As the shell answers for a command, and `perjoule run`.
+constexpr int kCommandNotRun = 126;
+constexpr int kCommandNotFound = 127;
 
 Json model_json(const twin::GpuModel& model) {
   const twin::Silicon& chip = model.silicon;
@@ -118,9 +126,29 @@ Result<int> run_on_twin(const Arguments& arguments) {
     options.faults.push_back(std::move(fault));
   }
   PJ_TRY(options.standin_folder, twin::find_standin_folder());
-  PJ_TRY(const twin::LaunchOutcome outcome, twin::launch(options));
-  if (!outcome.folder.empty()) complain("twin run: kept " + outcome.folder);
-  return outcome.status;
+  const auto outcome = twin::launch(options);
+  if (!outcome && outcome.error().message.rfind("cannot run", 0) == 0) {
+    complain("twin run: " + outcome.error().text());
+    return outcome.error().code == ErrorCode::kNotFound ? kCommandNotFound : kCommandNotRun;
+  }
+  if (!outcome) return fail(outcome);
+  if (!outcome->folder.empty()) complain("twin run: kept " + outcome->folder);
+  return outcome->status;
+}
+
+/// Where a measuring parent counts units of work: the pipe that it left open for us. A number that
+/// names no pipe is a variable that outlived its parent's descriptor.
+std::optional<int> unit_pipe() {
+  const auto fd = parse_integer(environment("PERJOULE_UNIT_FD"));
+  struct stat about {};
+  if (!fd || *fd < 0 || *fd > std::numeric_limits<int>::max()) return std::nullopt;
+  if (::fstat(static_cast<int>(*fd), &about) != 0 || !S_ISFIFO(about.st_mode)) return std::nullopt;
+  return static_cast<int>(*fd);
+}
+
+/// One unit done. A full pipe is waited for: its reader is only behind. One that is gone is not.
+void report_unit(int fd) {
+  while (::write(fd, "\n", 1) < 0 && (errno == EAGAIN || errno == EINTR)) ::usleep(1000);
 }
 
 Result<int> work_on_twin(const Arguments& arguments) {
@@ -143,7 +171,9 @@ Result<int> work_on_twin(const Arguments& arguments) {
     }
     options.devices.push_back(static_cast<int>(*index));
   }
+  const std::optional<int> units = unit_pipe();
   PJ_CHECK(twin::run_work(kLibrary, options, [&](int step) {
+    if (units) report_unit(*units);
     if (!arguments.json()) print(fmt::format("step {}\n", step));
   }));
   if (arguments.json()) {
@@ -229,7 +259,7 @@ Verb work_on_twin_verb() {
           "Kinds: training, matmul (alternating with memory reads), decode, "
           "allreduce (lockstep with the link), straggler (one slower device); and on V100 and A40 "
           "the trainings resnet50, resnet18, bert-base-uncased and shufflenetv2, as their measured "
-          "power-limit sweeps have them.",
+          "power-limit sweeps have them. Each step is a unit of work for perjoule run --unit step.",
       .options =
           {{.name = "steps", .value = "N", .help = "how many", .otherwise = "10"},
            {.name = "duty", .value = "SHARE", .help = "of MatMul, from 0 to 1", .otherwise = "0.5"},

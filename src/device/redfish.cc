@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -53,6 +54,23 @@ std::optional<Watts> sound(std::optional<double> watts) {
   if (!watts || !std::isfinite(*watts) || *watts < 0 || *watts > 1e6) return std::nullopt;
   return Watts(*watts);
 }
+
+/// Keeps signals from threads that are started meanwhile, libcurl's among them: they are the
+/// program's main thread's to take, and one that reached another would end the program.
+class SignalsKept {
+ public:
+  SignalsKept() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsKept() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsKept(const SignalsKept&) = delete;
+  SignalsKept& operator=(const SignalsKept&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 class RedfishNode final : public PlainDevice {
  public:
@@ -120,6 +138,7 @@ Result<std::unique_ptr<Device>> open_redfish(const RedfishOptions& options, Redf
   info.offset = Watts(2);
   info.overlaps = "cpu:0/package";  // the node contains everything else
   auto source = std::make_unique<RedfishSource>(std::move(info), std::move(fetch), clock);
+  const SignalsKept kept;
   PJ_CHECK(source->refresh());
   DeviceInfo description;
   description.id = "node";

@@ -58,8 +58,8 @@ class Words {
     if (found.size() > 1) {
       std::vector<DeviceInfo> fitting;
       for (const DeviceInfo* info : found) fitting.push_back(*info);
-      return Error::conflict(fmt::format("'{}' fits {} devices", word, found.size()),
-                             "write more of one of: " + candidates(fitting));
+      return Error::invalid_argument(fmt::format("'{}' fits {} devices", word, found.size()),
+                                     "write more of one of: " + candidates(fitting));
     }
     return take(found);
   }
@@ -161,6 +161,20 @@ Result<Selection> select_devices(const std::vector<DeviceInfo>& devices,
   Words reader(devices, visible);
   for (const std::string& word : words) PJ_CHECK(reader.add(word));
   return reader.finish();
+}
+
+std::vector<std::string> short_words(const std::vector<DeviceInfo>& devices) {
+  std::vector<std::string> words;
+  for (const DeviceInfo& info : devices) {
+    const bool gpu = info.kind == DeviceKind::kGpu;
+    // Two vendors count their GPUs from 0 each.
+    const bool alone =
+        std::none_of(devices.begin(), devices.end(), [&info](const DeviceInfo& other) {
+          return other.kind == DeviceKind::kGpu && other.index == info.index && other.id != info.id;
+        });
+    words.push_back(gpu && alone ? fmt::format("gpu:{}", info.index) : info.id);
+  }
+  return words;
 }
 
 Result<ChosenSources> choose_sources(const Inventory& machine,

@@ -54,8 +54,8 @@ struct Selection {
   std::vector<std::string> notes;
 };
 
-/// The devices of those words; with no word the visible ones. not_found and conflict (more than one
-/// device fits) list the candidates.
+/// The devices of those words; with no word the visible ones. not_found and invalid_argument (more
+/// than one device fits) list the candidates.
 Result<Selection> select_devices(const std::vector<DeviceInfo>& devices,
                                  const std::vector<std::string>& words,
                                  const VisibleDevices& visible);
@@ -66,6 +66,10 @@ struct ChosenSources {
   std::vector<std::string> devices;  ///< ids of their devices
   std::vector<std::string> notes;
 };
+
+/// A short word for each device that select_devices takes for it again: "gpu:0" where no other GPU
+/// has that number, else its id.
+std::vector<std::string> short_words(const std::vector<DeviceInfo>& devices);
 
 /// The same for sources: a word may also be the id of one source ("cpu:0/package"), which then
 /// comes without its device's others. unavailable when nothing is left to measure.

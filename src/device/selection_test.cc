@@ -68,7 +68,7 @@ TEST(Selection, ADeviceHasManyNames) {
 TEST(Selection, WhatFitsTwoOrNoneListsTheCandidates) {
   const auto two = select({"GPU-8f2"});
   ASSERT_FALSE(two);
-  EXPECT_EQ(two.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(two.error().code, ErrorCode::kInvalidArgument);  // a wrong word, status 2
   EXPECT_THAT(two.error().remedy, HasSubstr("gpu:GPU-8f2c0000-1111 (0000:17:00.0)"));
   EXPECT_THAT(two.error().remedy, testing::Not(HasSubstr("GPU-ab")));
   const auto none = select({"GPU-77"});
@@ -213,6 +213,13 @@ TEST(ChooseSources, TakesDevicesAndSingleSources) {
                           "cpu:0/more"));
   EXPECT_FALSE(choose_sources(inventory, {"cpu:0/none"}, {}));
   EXPECT_EQ(choose_sources(Inventory{}, {}, {}).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(ShortWords, AreNumbersWhereTheyNameOneGpu) {
+  EXPECT_THAT(short_words(machine()), ElementsAre("gpu:0", "gpu:1", "gpu:2", "cpu:0"));
+  // Two vendors count from 0 each.
+  EXPECT_THAT(short_words({gpu(0, "GPU-1", ""), gpu(1, "GPU-2", ""), gpu(0, "x", "", "MI", "AMD")}),
+              ElementsAre("gpu:GPU-1", "gpu:1", "gpu:x"));
 }
 }  // namespace
 }  // namespace perjoule

@@ -100,13 +100,15 @@ class CommandLoop {
     }
     SpawnOptions spawn = options_.spawn;
     int ends[2] = {-1, -1};
-    if (options_.count_units) {
+    if (options_.count_units && !options_.unit.empty())
+      spawn.variables.emplace_back("PERJOULE_UNIT", options_.unit);
+    // A pattern is counted instead: a program that does both would be counted twice.
+    if (options_.count_units && !options_.unit_pattern) {
       if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return Error::from_errno(errno, "making the unit pipe");
       unit_pipe_ = FileDescriptor(ends[0]);
       spawn.keep_open.push_back(ends[1]);
       spawn.variables.emplace_back("PERJOULE_UNIT_FD", std::to_string(ends[1]));
-      if (!options_.unit.empty()) spawn.variables.emplace_back("PERJOULE_UNIT", options_.unit);
     }
     spawn.capture_output = options_.unit_pattern.has_value();
     if (options_.budget || options_.duration) tree_.emplace(ProcessTree::adopt());
@@ -382,12 +384,11 @@ class CommandLoop {
 }  // namespace
 
 Joules energy_between(const std::vector<Course>& courses, Instant from, Instant to) {
+  std::vector<const SourceInfo*> all;
+  for (const Course& course : courses) all.push_back(&course.info);
   Joules sum;
   for (const Course& course : courses) {
-    const bool within = std::any_of(courses.begin(), courses.end(), [&](const Course& other) {
-      return !course.info.overlaps.empty() && other.info.id == course.info.overlaps;
-    });
-    if (within) continue;
+    if (!adds_up(course.info, all)) continue;
     sum += total_at(*course.timeline, to) - total_at(*course.timeline, from);
   }
   return sum;

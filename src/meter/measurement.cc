@@ -9,11 +9,24 @@ std::string_view name_of(SyncVerdict verdict) {
   return kNames[static_cast<int>(verdict)];
 }
 
+bool adds_up(const SourceInfo& one, const std::vector<const SourceInfo*>& all) {
+  if (one.overlaps.empty()) return true;
+  if (one.boundary != Boundary::kNode) {
+    return std::none_of(all.begin(), all.end(),
+                        [&one](const SourceInfo* other) { return other->id == one.overlaps; });
+  }
+  // What is measured of the machine's inside lies within every meter of the whole, whichever source
+  // that one names; of several such meters the first stands for all.
+  for (const SourceInfo* other : all) {
+    if (other->boundary != Boundary::kNode) return false;
+  }
+  return all.empty() || all.front()->id == one.id;
+}
+
 bool Measurement::is_summed(const SourceMeasurement& source) const {
-  return source.info.overlaps.empty() ||
-         std::none_of(sources.begin(), sources.end(), [&](const SourceMeasurement& other) {
-           return other.info.id == source.info.overlaps;
-         });
+  std::vector<const SourceInfo*> all;
+  for (const SourceMeasurement& one : sources) all.push_back(&one.info);
+  return adds_up(source.info, all);
 }
 
 Energy Measurement::total() const {

@@ -30,6 +30,11 @@ struct SourceMeasurement {
   std::vector<std::string> notes;  ///< wraps, resets, lost device, frozen counter, ...
 };
 
+/// Whether a source counts in the sum over `all`, which holds it: what lies within another one is
+/// left out where that other one is there too, and a meter of the whole machine where anything of
+/// its inside is, so that `--sources node` is measured and nothing is counted twice.
+bool adds_up(const SourceInfo& one, const std::vector<const SourceInfo*>& all);
+
 struct Measurement {
   std::string name;
   std::int64_t begin_unix_ns = 0;

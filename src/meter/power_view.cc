@@ -82,6 +82,28 @@ void PowerView::share_gpu(PowerPicture& picture, Device& device, Watts power) {
   }
 }
 
+namespace {
+/// A device's energy: of its sources that add up, or, where there are none, of the first meter of
+/// the whole machine. Answers whether it belongs in the total.
+bool take_energy(DevicePower& device, const Measurement& measured) {
+  std::optional<Energy> sum;
+  bool added = true;
+  for (const SourceMeasurement& source : measured.sources) {
+    if (source.info.device != device.info.id || !source.info.overlaps.empty()) continue;
+    sum = sum ? *sum + source.energy : source.energy;
+  }
+  const bool whole =
+      device.info.kind == DeviceKind::kNode || device.info.kind == DeviceKind::kBattery;
+  for (const SourceMeasurement& source : measured.sources) {
+    if (sum || !whole || source.info.device != device.info.id) continue;
+    sum = source.energy;
+    added = measured.is_summed(source);
+  }
+  device.energy = sum.value_or(Energy::missing(device.info.id));
+  return added;
+}
+}  // namespace
+
 Result<PowerPicture> PowerView::refresh() {
   if (!window_) PJ_CHECK(open_window());
   const Measurement measured = window_->end_after_exit();
@@ -93,18 +115,15 @@ Result<PowerPicture> PowerView::refresh() {
     DevicePower one;
     one.info = device->info();
     one.state = device->state();
-    std::optional<Energy> sum;
-    for (const SourceMeasurement& source : measured.sources) {
-      if (!source.info.overlaps.empty() || source.info.device != one.info.id) continue;
-      sum = sum ? *sum + source.energy : source.energy;
-    }
-    one.energy = sum.value_or(Energy::missing(one.info.id));
+    const bool added = take_energy(one, measured);
     const bool known = one.energy.status != Status::kMissing && picture.span.value() > 0;
     if (known) {
       one.power = one.energy.joules / picture.span;
-      picture.total += one.power;
-      picture.energy =
-          picture.energy.status == Status::kMissing ? one.energy : picture.energy + one.energy;
+      if (added) {
+        picture.total += one.power;
+        picture.energy =
+            picture.energy.status == Status::kMissing ? one.energy : picture.energy + one.energy;
+      }
       so_far_[one.info.id] += one.energy.joules;
       if (one.info.kind == DeviceKind::kCpu) share_cpu(picture, now, one.power);
       if (one.info.kind == DeviceKind::kGpu) share_gpu(picture, *device, one.power);

@@ -32,6 +32,28 @@ class Devices(CommandTest):
         self.assertEqual([gpu["sources"][0]["tick_s"] for gpu in gpus], [0.02, 0.1])
         self.assertIn("cpu:0/package", [s["id"] for device in listed["devices"] for s in device["sources"]])
 
+    def test_a_calibrated_source_shows_what_is_left_of_its_error(self):
+        course, meter = ["source,unix_s,time_s,power_w"], ["unix_s,power_w"]
+        for i in range(40):
+            power = 100 + 50 * (i % 4)
+            course.append(f"cpu:0/package,{1000 + i},{i},{power}")
+            meter.append(f"{1000 + i},{1.02 * power + 3}")
+        twin = ("twin", "run", "--powercap", "--", COMMAND)
+
+        def package():
+            listed = self.json(*twin, "devices", "--json")
+            return next(s for device in listed["devices"] for s in device["sources"] if s["id"] == "cpu:0/package")
+
+        before = package()
+        self.assertIsNone(before["calibration"])
+        done = self.call("doctor", "--calibrate", self.write("meter.csv", "\n".join(meter) + "\n"), "--course",
+                         self.write("course.csv", "\n".join(course) + "\n"), "--source", "cpu:0/package")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = package()
+        self.assertLess(after["gain"], before["gain"])
+        self.assertAlmostEqual(after["calibration"]["scale"], 1.02, places=3)
+        self.assertIn("cpu:0/package: calibrated: true power = 1.0200 x reading +3", self.call(*twin, "devices").stdout)
+
     @needs_nobody
     def test_an_ordinary_user_can_list_run_and_choose(self):
         self.folder.chmod(0o777)

@@ -53,6 +53,17 @@ class ExitStatus(CommandTest):
             ("twin", "run", "--", COMMAND, "twin", "work", "matmul", "--steps", "1", "--device", "7"),
         ])
 
+    def test_a_word_that_fits_two_devices(self):
+        twin = ("twin", "run", "--gpu", "h100:2", "--", COMMAND)
+        self.expect(USAGE, [(*twin, "run", "--sources", "GPU-7714", "--", "true"),
+                            (*twin, "sweep", "--sources", "GPU-7714", "--param", "n=1", "--", "true"),
+                            (*twin, "sweep", "--devices", "GPU-7714", "--param", "n=1", "--", "true")])
+
+    def test_a_command_that_cannot_be_run(self):
+        for verb in (("run",), ("twin", "run")):
+            self.expect(127, [(*verb, "--", "no-such-command"), (*verb, "--", "/nonexistent/program")])
+            self.expect(126, [(*verb, "--", self.write("data", "x"))])
+
     def test_a_run_that_does_not_exist(self):
         calls = [("runs", "show", "zzz"), ("runs", "delete", "zzz"), ("runs", "export", "zzz"),
                  ("runs", "merge", "zzz"), ("runs", "merge", "--job", "zzz"), ("compare", "zzz", "last"),

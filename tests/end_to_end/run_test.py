@@ -253,6 +253,28 @@ class Run(CommandTest):
                                "for i in 1 2 3; do echo epoch $i; sleep 0.05; done")
         self.assertIn("epoch 3", by_pattern.stdout)
 
+    def test_the_twins_work_reports_its_steps(self):
+        for pattern in ((), ("--unit-pattern", "^step")):
+            document = self.json("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--json", "--unit", "step", *pattern,
+                                 "--", COMMAND, "twin", "work", "training", "--steps", "7")
+            self.assertEqual(document["unit"]["count"], 7)
+        # A variable without its descriptor is no pipe.
+        alone = self.call("twin", "run", "--", COMMAND, "twin", "work", "training", "--steps", "1",
+                          variables={"PERJOULE_UNIT_FD": "1"})
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+
+    def test_reports_that_say_nothing_are_noted(self):
+        bad = self.call("run", "--unit", "step", "--", "sh", "-c", "printf 'x\\n1\\ny\\n' >&$PERJOULE_UNIT_FD")
+        self.assertIn("note: 2 reports of units held no number and were left out", bad.stdout)
+        for words in ((), ("--unit", "epoch")):
+            none = self.call("run", *words, "--epochs", "90", "--", "true")
+            self.assertIn("note: no unit of the 90 of --epochs was counted", none.stdout)
+
+    def test_top_tells_two_devices_of_a_kind_apart(self):
+        shown = self.call("twin", "run", "--gpu", "h100:2", "--", COMMAND, "top", "--every", "200ms").stdout
+        for word in ("gpu:0 ", "gpu:1 "):
+            self.assertEqual(shown.count("\n" + word), 1, shown)
+
     def test_aligned_edges_are_known_better_than_to_a_tick(self):
         idle = ("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--json", "--sources", "gpu")
         plain = self.json(*idle, "--", "sleep", "0.3")
