@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "device/redfish.h"
+#include "device/shared_library.h"
 
 namespace perjoule {
 namespace {
@@ -21,33 +22,66 @@ ErrorCode code_of(long http) {
   return ErrorCode::kUnavailable;
 }
 
+/// libcurl, opened when a controller is asked: with all that it needs it would double the time that
+/// every start of the command takes.
+struct Curl {
+  static Result<Curl> open() {
+    auto library = SharedLibrary::open("libcurl.so.4");
+    if (!library)
+      return Error::unavailable("Redfish needs libcurl, which is not here",
+                                "install Debian's package libcurl4");
+    Curl curl(std::move(*library));
+    curl.library.load(curl.init, "curl_easy_init");
+    curl.library.load(curl.cleanup, "curl_easy_cleanup");
+    curl.library.load(curl.set, "curl_easy_setopt");
+    curl.library.load(curl.perform, "curl_easy_perform");
+    curl.library.load(curl.info, "curl_easy_getinfo");
+    curl.library.load(curl.words, "curl_easy_strerror");
+    const bool complete = curl.init != nullptr && curl.cleanup != nullptr && curl.set != nullptr &&
+                          curl.perform != nullptr && curl.info != nullptr && curl.words != nullptr;
+    if (!complete) return Error::not_supported("libcurl.so.4 lacks a function");
+    return curl;
+  }
+
+  SharedLibrary library;
+  CURL* (*init)() = nullptr;
+  void (*cleanup)(CURL*) = nullptr;
+  CURLcode (*set)(CURL*, CURLoption, ...) = nullptr;
+  CURLcode (*perform)(CURL*) = nullptr;
+  CURLcode (*info)(CURL*, CURLINFO, ...) = nullptr;
+  const char* (*words)(CURLcode) = nullptr;
+
+ private:
+  explicit Curl(SharedLibrary opened) : library(std::move(opened)) {}
+};
+
 Result<std::string> get(const RedfishOptions& options) {
-  const std::unique_ptr<CURL, void (*)(CURL*)> handle(curl_easy_init(), curl_easy_cleanup);
+  PJ_TRY(const Curl api, Curl::open());
+  const std::unique_ptr<CURL, void (*)(CURL*)> handle(api.init(), api.cleanup);
   if (!handle) return Error::internal("libcurl cannot be initialised");
   std::string text;
   CURL* curl = handle.get();
-  curl_easy_setopt(curl, CURLOPT_URL, options.url.c_str());
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout.value() * 1e3));
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &text);
+  api.set(curl, CURLOPT_URL, options.url.c_str());
+  api.set(curl, CURLOPT_NOSIGNAL, 1L);
+  api.set(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout.value() * 1e3));
+  api.set(curl, CURLOPT_WRITEFUNCTION, keep);
+  api.set(curl, CURLOPT_WRITEDATA, &text);
   // A redirection could carry the password to another host.
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http");
+  api.set(curl, CURLOPT_FOLLOWLOCATION, 0L);
+  api.set(curl, CURLOPT_PROTOCOLS_STR, "https,http");
   if (!options.user.empty()) {
-    curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
-    curl_easy_setopt(curl, CURLOPT_USERNAME, options.user.c_str());
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, options.password.c_str());
+    api.set(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+    api.set(curl, CURLOPT_USERNAME, options.user.c_str());
+    api.set(curl, CURLOPT_PASSWORD, options.password.c_str());
   }
-  if (!options.authorities.empty())
-    curl_easy_setopt(curl, CURLOPT_CAINFO, options.authorities.c_str());
-  const CURLcode code = curl_easy_perform(curl);
+  if (!options.authorities.empty()) api.set(curl, CURLOPT_CAINFO, options.authorities.c_str());
+  const CURLcode code = api.perform(curl);
   if (code == CURLE_OPERATION_TIMEDOUT)
     return Error::timeout(options.url + ": the controller did not answer in time");
   if (code != CURLE_OK)
-    return Error::unavailable(fmt::format("{}: {}", options.url, curl_easy_strerror(code)));
+    return Error::unavailable(fmt::format("{}: {}", options.url, api.words(code)));
   long http = 0;
-  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &http);
+  api.info(curl, CURLINFO_RESPONSE_CODE, &http);
   if (http != 200) {
     return tl::unexpected<Error>(Error{code_of(http),
                                        fmt::format("{}: HTTP status {}", options.url, http),
