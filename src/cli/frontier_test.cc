@@ -123,7 +123,8 @@ TEST(FrontierVerb, ALowerBoundIsShownAndLeftOutOfTheChoice) {
   EXPECT_NE(shown.output.find("2 of 2 points are on the frontier"), std::string::npos)
       << shown.output;
   EXPECT_NE(
-      shown.output.find("Recommended (energy x delay; 2 of 2 points feasible): power limit 600"),
+      shown.output.find(
+          "Recommended (least energy-delay product; 2 of 2 points feasible): power limit 600"),
       std::string::npos)
       << shown.output;
   EXPECT_NE(shown.output.find("Left out of the choice (?): power limit 500 W: at least 90"),
