@@ -28,6 +28,14 @@ std::optional<std::size_t> CsvTable::column(std::string_view name) const {
   return std::nullopt;
 }
 
+Result<std::size_t> CsvTable::require_column(std::string_view name) const {
+  if (const auto at = column(name)) return *at;
+  std::string all;
+  for (const std::string& one : columns_) (all += all.empty() ? "" : ", ") += one;
+  return Error::invalid_argument(fmt::format("{}: no column '{}'", name_, name),
+                                 "its columns are " + all);
+}
+
 Result<double> CsvTable::number(std::size_t row, std::size_t column) const {
   const std::string_view text = trim(cell(row, column));
   std::optional<double> value;

@@ -24,6 +24,8 @@ class CsvTable {
   std::size_t line(std::size_t row) const { return lines_[row]; }
   /// The column of that exact name, or, failing that, of that name in another case.
   std::optional<std::size_t> column(std::string_view name) const;
+  /// The same; not having it is an error that names the table and the columns there are.
+  Result<std::size_t> require_column(std::string_view name) const;
   /// The cell as a finite number. Fails with file, line and column name on anything else (empty,
   /// NaN, words).
   Result<double> number(std::size_t row, std::size_t column) const;

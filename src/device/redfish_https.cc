@@ -31,19 +31,19 @@ struct Curl {
       return Error::unavailable("Redfish needs libcurl, which is not here",
                                 "install Debian's package libcurl4");
     Curl curl(std::move(*library));
-    curl.library.load(curl.init, "curl_easy_init");
-    curl.library.load(curl.cleanup, "curl_easy_cleanup");
-    curl.library.load(curl.set, "curl_easy_setopt");
-    curl.library.load(curl.perform, "curl_easy_perform");
-    curl.library.load(curl.info, "curl_easy_getinfo");
-    curl.library.load(curl.words, "curl_easy_strerror");
+    curl.shared.load(curl.init, "curl_easy_init");
+    curl.shared.load(curl.cleanup, "curl_easy_cleanup");
+    curl.shared.load(curl.set, "curl_easy_setopt");
+    curl.shared.load(curl.perform, "curl_easy_perform");
+    curl.shared.load(curl.info, "curl_easy_getinfo");
+    curl.shared.load(curl.words, "curl_easy_strerror");
     const bool complete = curl.init != nullptr && curl.cleanup != nullptr && curl.set != nullptr &&
                           curl.perform != nullptr && curl.info != nullptr && curl.words != nullptr;
     if (!complete) return Error::not_supported("libcurl.so.4 lacks a function");
     return curl;
   }
 
-  SharedLibrary library;
+  SharedLibrary shared;
   CURL* (*init)() = nullptr;
   void (*cleanup)(CURL*) = nullptr;
   CURLcode (*set)(CURL*, CURLoption, ...) = nullptr;
@@ -52,7 +52,7 @@ struct Curl {
   const char* (*words)(CURLcode) = nullptr;
 
  private:
-  explicit Curl(SharedLibrary opened) : library(std::move(opened)) {}
+  explicit Curl(SharedLibrary opened) : shared(std::move(opened)) {}
 };
 
 Result<std::string> get(const RedfishOptions& options) {

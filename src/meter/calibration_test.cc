@@ -1,13 +1,12 @@
 #include "meter/calibration.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <random>
 
 #include "base/file.h"
+#include "device/temp_tree.h"
 #include "meter/fake_source.h"
 #include "meter/meter.h"
 
@@ -47,9 +46,8 @@ TEST(Calibration, WhatCannotBeFittedIsSaid) {
 }
 
 TEST(Calibration, ItIsKeptAndReplaced) {
-  char pattern[] = "/tmp/perjoule-calibration-XXXXXX";
-  const std::string folder = ::mkdtemp(pattern);
-  const std::string path = folder + "/state/calibration.json";
+  const TempTree tree;
+  const std::string path = tree / "state/calibration.json";
   EXPECT_TRUE(load_calibrations(path)->empty());
   Calibration one;
   one.source = "gpu:a";
@@ -62,7 +60,6 @@ TEST(Calibration, ItIsKeptAndReplaced) {
   EXPECT_DOUBLE_EQ(kept->front().scale, 1.2);
   ASSERT_TRUE(write_file_atomically(path, "{"));
   EXPECT_FALSE(load_calibrations(path));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Calibration, AWindowIsCorrectedAndItsUncertaintyNarrowed) {

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
+#include "device/temp_tree.h"
 #include "meter/fake_source.h"
 
 namespace perjoule {
@@ -32,24 +30,20 @@ class FakeDevice final : public Device {
 class PowerViewTest : public testing::Test {
  protected:
   void SetUp() override {
-    char pattern[] = "/tmp/perjoule-view-XXXXXX";
-    procfs_ = ::mkdtemp(pattern);
     auto cpu = std::make_unique<FakeDevice>(DeviceKind::kCpu, "cpu:0", clock_, 80);
     auto gpu = std::make_unique<FakeDevice>(DeviceKind::kGpu, "gpu:a", clock_, 300);
     gpu_ = gpu.get();
     machine_.devices.push_back(std::move(cpu));
     machine_.devices.push_back(std::move(gpu));
   }
-  void TearDown() override { std::filesystem::remove_all(procfs_); }
   void set_cpu_time(int pid, const char* name, double seconds) {
-    std::filesystem::create_directories(procfs_ + "/" + std::to_string(pid));
     const auto ticks = static_cast<long>(seconds * static_cast<double>(::sysconf(_SC_CLK_TCK)));
-    std::ofstream(procfs_ + "/" + std::to_string(pid) + "/stat")
-        << pid << " (" << name << ") S 1 1 1 0 -1 0 0 0 0 0 " << ticks
-        << " 0 0 0 20 0 1 0 77 0 0\n";
+    procfs_.write(std::to_string(pid) + "/stat",
+                  std::to_string(pid) + " (" + name + ") S 1 1 1 0 -1 0 0 0 0 0 " +
+                      std::to_string(ticks) + " 0 0 0 20 0 1 0 77 0 0");
   }
 
-  std::string procfs_;
+  TempTree procfs_;
   VirtualClock clock_{Instant{1'000'000'000}};
   Inventory machine_;
   FakeDevice* gpu_ = nullptr;
@@ -59,7 +53,7 @@ TEST_F(PowerViewTest, SharesOfEachDeviceAddUpToItsPower) {
   set_cpu_time(10, "busy", 5);
   set_cpu_time(11, "less", 1);
   Meter meter(machine_.sources(), clock_);
-  PowerView view(machine_, meter, procfs_);
+  PowerView view(machine_, meter, procfs_.path());
   clock_.advance(Seconds(2));
   set_cpu_time(10, "busy", 6.5);
   set_cpu_time(11, "less", 1.5);
@@ -79,7 +73,7 @@ TEST_F(PowerViewTest, SharesOfEachDeviceAddUpToItsPower) {
 
 TEST_F(PowerViewTest, WhatNobodyKeptBusyIsUnattributed) {
   Meter meter(machine_.sources(), clock_);
-  PowerView view(machine_, meter, procfs_);
+  PowerView view(machine_, meter, procfs_.path());
   clock_.advance(Seconds(1));
   const auto picture = view.refresh();
   EXPECT_NEAR(picture->unattributed.value(), 380, 1e-6);
@@ -88,7 +82,7 @@ TEST_F(PowerViewTest, WhatNobodyKeptBusyIsUnattributed) {
 
 TEST_F(PowerViewTest, EnergyGathersOverRefreshes) {
   Meter meter(machine_.sources(), clock_);
-  PowerView view(machine_, meter, procfs_);
+  PowerView view(machine_, meter, procfs_.path());
   for (int i = 0; i < 3; ++i) {
     clock_.advance(Seconds(1));
     ASSERT_TRUE(view.refresh());

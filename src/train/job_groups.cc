@@ -134,9 +134,7 @@ Result<std::vector<JobGroup>> parse_job_groups(std::string_view text, const std:
   std::size_t columns[5];
   const char* const names[5] = {"group", "start_time", "end_time", "dataset", "runtime_ratio"};
   for (int i = 0; i < 5; ++i) {
-    const auto at = table.column(names[i]);
-    if (!at) return Error::invalid_argument(fmt::format("{}: no column '{}'", path, names[i]));
-    columns[i] = *at;
+    PJ_TRY(columns[i], table.require_column(names[i]));
   }
   std::vector<JobGroup> groups;
   std::unordered_map<std::string, std::size_t> known;

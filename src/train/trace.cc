@@ -13,21 +13,16 @@ extern const std::string_view kZeusWorkloadsCsv;
 
 namespace {
 
-Result<std::size_t> column_of(const CsvTable& table, std::string_view name) {
-  if (const auto at = table.column(name)) return *at;
-  return Error::invalid_argument(fmt::format("{}: no column '{}'", table.name(), name));
-}
-
 /// The rows of one workload: where its words stand.
 struct WorkloadColumns {
   std::size_t dataset, network, optimizer, batch_size;
 
   static Result<WorkloadColumns> of(const CsvTable& table) {
     WorkloadColumns columns{};
-    PJ_TRY(columns.dataset, column_of(table, "dataset"));
-    PJ_TRY(columns.network, column_of(table, "network"));
-    PJ_TRY(columns.optimizer, column_of(table, "optimizer"));
-    PJ_TRY(columns.batch_size, column_of(table, "batch_size"));
+    PJ_TRY(columns.dataset, table.require_column("dataset"));
+    PJ_TRY(columns.network, table.require_column("network"));
+    PJ_TRY(columns.optimizer, table.require_column("optimizer"));
+    PJ_TRY(columns.batch_size, table.require_column("batch_size"));
     return columns;
   }
   bool match(const CsvTable& table, std::size_t row, const Workload& workload) const {
@@ -61,8 +56,8 @@ using Batches = std::map<int, BatchRecord>;
 
 Outcome add_runs(const CsvTable& table, const Workload& workload, Batches& batches) {
   PJ_TRY(const WorkloadColumns columns, WorkloadColumns::of(table));
-  PJ_TRY(const std::size_t target, column_of(table, "target_metric"));
-  PJ_TRY(const std::size_t epoch, column_of(table, "target_epoch"));
+  PJ_TRY(const std::size_t target, table.require_column("target_metric"));
+  PJ_TRY(const std::size_t epoch, table.require_column("target_epoch"));
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (!columns.match(table, row, workload)) continue;
     PJ_TRY(const double metric, table.number(row, target));
@@ -81,9 +76,9 @@ Outcome add_runs(const CsvTable& table, const Workload& workload, Batches& batch
 Outcome add_limits(const CsvTable& table, const Workload& workload, Batches& batches,
                    Watts& max_power) {
   PJ_TRY(const WorkloadColumns columns, WorkloadColumns::of(table));
-  PJ_TRY(const std::size_t limit_column, column_of(table, "power_limit"));
-  PJ_TRY(const std::size_t time_column, column_of(table, "time_per_epoch"));
-  PJ_TRY(const std::size_t power_column, column_of(table, "average_power"));
+  PJ_TRY(const std::size_t limit_column, table.require_column("power_limit"));
+  PJ_TRY(const std::size_t time_column, table.require_column("time_per_epoch"));
+  PJ_TRY(const std::size_t power_column, table.require_column("average_power"));
   for (std::size_t row = 0; row < table.rows(); ++row) {
     PJ_TRY(const double limit, positive_at(table, row, limit_column));
     max_power = std::max(max_power, Watts(limit));
@@ -108,13 +103,13 @@ Outcome check_limits(const BatchRecord& batch, const CsvTable& table) {
 }
 
 Result<std::vector<Workload>> workloads_of(const CsvTable& table) {
-  PJ_TRY(const std::size_t name, column_of(table, "name"));
-  PJ_TRY(const std::size_t dataset, column_of(table, "dataset"));
-  PJ_TRY(const std::size_t network, column_of(table, "network"));
-  PJ_TRY(const std::size_t optimizer, column_of(table, "optimizer"));
-  PJ_TRY(const std::size_t target, column_of(table, "target"));
-  PJ_TRY(const std::size_t most_epochs, column_of(table, "most_epochs"));
-  PJ_TRY(const std::size_t default_batch, column_of(table, "default_batch"));
+  PJ_TRY(const std::size_t name, table.require_column("name"));
+  PJ_TRY(const std::size_t dataset, table.require_column("dataset"));
+  PJ_TRY(const std::size_t network, table.require_column("network"));
+  PJ_TRY(const std::size_t optimizer, table.require_column("optimizer"));
+  PJ_TRY(const std::size_t target, table.require_column("target"));
+  PJ_TRY(const std::size_t most_epochs, table.require_column("most_epochs"));
+  PJ_TRY(const std::size_t default_batch, table.require_column("default_batch"));
   std::vector<Workload> workloads;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     Workload workload;

@@ -20,14 +20,6 @@ namespace {
 // together with their bursts of data loading.
 constexpr double kStepSeconds = 1.0;
 
-Result<std::size_t> column_of(const CsvTable& table, std::string_view name) {
-  const auto column = table.column(name);
-  if (!column) {
-    return Error::invalid_argument(table.name() + ": there is no column " + std::string(name));
-  }
-  return *column;
-}
-
 SweepPoint simulate_limit(const Job& job, const Silicon& silicon, double limit_w) {
   const int steps = std::max(1, static_cast<int>(std::lround(job.compute_s / kStepSeconds)));
   const Phase step = step_of(job, silicon, steps);
@@ -53,11 +45,11 @@ SweepPoint simulate_limit(const Job& job, const Silicon& silicon, double limit_w
 
 Result<std::vector<Job>> parse_jobs(std::string_view text, std::string_view table_name) {
   PJ_TRY(const CsvTable table, parse_csv(text, table_name));
-  PJ_TRY(const std::size_t device, column_of(table, "device"));
-  PJ_TRY(const std::size_t name, column_of(table, "job"));
-  PJ_TRY(const std::size_t compute, column_of(table, "compute_s"));
-  PJ_TRY(const std::size_t activity, column_of(table, "activity"));
-  PJ_TRY(const std::size_t pace, column_of(table, "pace_s"));
+  PJ_TRY(const std::size_t device, table.require_column("device"));
+  PJ_TRY(const std::size_t name, table.require_column("job"));
+  PJ_TRY(const std::size_t compute, table.require_column("compute_s"));
+  PJ_TRY(const std::size_t activity, table.require_column("activity"));
+  PJ_TRY(const std::size_t pace, table.require_column("pace_s"));
   std::vector<Job> jobs;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     Job job;
@@ -95,9 +87,9 @@ Phase step_of(const Job& job, const Silicon& silicon, int steps) {
 
 Result<std::vector<SweepPoint>> read_zeus_sweep(const std::string& path) {
   PJ_TRY(const CsvTable table, read_csv(path));
-  PJ_TRY(const std::size_t window, column_of(table, "window_name"));
-  PJ_TRY(const std::size_t seconds, column_of(table, "elapsed_time"));
-  PJ_TRY(const std::size_t joules, column_of(table, "gpu0_energy"));
+  PJ_TRY(const std::size_t window, table.require_column("window_name"));
+  PJ_TRY(const std::size_t seconds, table.require_column("elapsed_time"));
+  PJ_TRY(const std::size_t joules, table.require_column("gpu0_energy"));
   std::vector<SweepPoint> points;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     SweepPoint point;
