@@ -1,0 +1,39 @@
+// A plan: the setting of the knobs for every instruction of one iteration, made from measured options
+// only.
+//
+//   const PipelinePlan plan = round_schedule(problem, frontier.schedules()[0], frontier);
+//   plan.gap();   // how far above the least energy that any plan of that time can have
+//
+// The exact schedule gives an instruction any duration between two measured ones; the hardware has
+// only those that were measured. Rounding keeps the iteration's time:
+//   1. dither: in order, each instruction takes the most frugal option that ends by its time in the
+//      exact schedule. What one leaves over, the next one has.
+//   2. give back: what is left over where stages wait for one another goes to the instructions that
+//      save most by it.
+//   3. polish: an instruction is made faster where others on its way save more by the time won.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/units.h"
+#include "pipeline/problem.h"
+#include "pipeline/time_cost_frontier.h"
+
+namespace perjoule {
+
+struct PipelinePlan {
+  Ticks requested = 0;  ///< the iteration's time asked for
+  Ticks makespan = 0;   ///< and what the plan takes, not above it
+  double effective = 0; ///< J: the sum of the options' effective energies
+  double bound = 0;     ///< J: no plan of the requested time has less (by linear programming)
+  std::vector<std::uint32_t> option;  ///< by activity, into problem.options(its class)
+  std::vector<Ticks> start;           ///< by activity, as early as can be
+};
+
+/// Rounds an exact schedule to measured options. The plan ends no later than the schedule's makespan.
+/// O(activities x options) for each of a bounded number of passes.
+PipelinePlan round_schedule(const PipelineProblem& problem, const Schedule& schedule, double bound);
+
+}  // namespace perjoule

@@ -1,0 +1,88 @@
+// A schedule whose activities are what a profile measured: the time-energy problem of one training
+// iteration, in the integers that the solver takes.
+//
+//   PJ_TRY(const PipelineProblem problem, PipelineProblem::make(profile, schedule, power));
+//   PJ_TRY(const TimeCostFrontier frontier, problem.solve());
+//   const Joules least = problem.total_energy(frontier.cost_at(makespan), makespan);
+//
+// A GPU that waits draws the blocking power P, so an instruction of t seconds and e joules costs the
+// iteration e - P t (its effective energy), and an iteration of T seconds on S stages takes
+//   E(T) = sum of effective energies + S P T.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "pipeline/cost_curve.h"
+#include "pipeline/profile.h"
+#include "pipeline/schedule.h"
+#include "pipeline/time_cost_frontier.h"
+
+namespace perjoule {
+
+/// One way to run an activity, as the solver and the rounding see it.
+struct PipelineOption {
+  Ticks duration = 0;
+  double effective = 0;     ///< J
+  std::uint32_t index = 0;  ///< into the profiled instruction's options
+};
+
+class PipelineProblem {
+ public:
+  /// The profile and the schedule are kept by reference. A tick is a microsecond; finer, by powers of
+  /// ten, where the shortest measured time has fewer than 1,000 of them. Fails with what find() of
+  /// the profile and topological_order() of the network fail with, naming the activities, with
+  /// invalid_argument when stage counts differ, and with out_of_range where times are so far apart
+  /// that ticks overflow.
+  static Result<PipelineProblem> make(const PipelineProfile& profile,
+                                      const PipelineSchedule& schedule, BlockingPower power);
+
+  Result<TimeCostFrontier> solve(const ScheduleTimes& wanted = {}) const {
+    return solve_time_cost(network_, class_of_, curves_, wanted);
+  }
+
+  const PipelineSchedule& schedule() const { return *schedule_; }
+  const ActivityNetwork& network() const { return network_; }
+  std::span<const std::uint32_t> order() const { return order_; }
+  const BlockingPower& power() const { return power_; }
+  const CurveSet& curves() const { return curves_; }
+  /// Activities of one stage, chunk and instruction are of one class.
+  std::span<const std::uint32_t> class_of() const { return class_of_; }
+  const ProfiledInstruction& profiled(std::uint32_t activity_class) const {
+    return *classes_[activity_class].profiled;
+  }
+  /// The options that no other one beats in both time and effective energy, fastest first.
+  const std::vector<PipelineOption>& options(std::uint32_t activity_class) const {
+    return classes_[activity_class].options;
+  }
+  Seconds seconds(Ticks ticks) const {
+    return Seconds(static_cast<double>(ticks) / ticks_a_second_);
+  }
+  Ticks ticks(Seconds time) const;
+  /// E(T) of the effective energy in joules and the iteration's time.
+  Joules total_energy(double effective, Ticks makespan) const;
+
+ private:
+  struct Class {
+    const ProfiledInstruction* profiled = nullptr;
+    std::vector<PipelineOption> options;
+  };
+  PipelineProblem(const PipelineSchedule& schedule, BlockingPower power)
+      : schedule_(&schedule), network_(schedule.network()), power_(std::move(power)) {}
+  Outcome gather(const PipelineProfile& profile);
+  Outcome choose_tick();
+  Outcome make_curves();
+
+  const PipelineSchedule* schedule_;
+  ActivityNetwork network_;
+  std::vector<std::uint32_t> order_;
+  BlockingPower power_;
+  double ticks_a_second_ = 1e6;  ///< a power of ten
+  std::vector<Class> classes_;
+  std::vector<std::uint32_t> class_of_;
+  CurveSet curves_;
+};
+
+}  // namespace perjoule

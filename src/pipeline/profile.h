@@ -1,0 +1,85 @@
+// What each instruction of each pipeline stage takes under each setting of its knobs: the measured
+// input of everything in this folder.
+//
+//   stage,instruction,frequency,time,energy
+//   0,forward,1410,0.0502,23.8
+//
+// A knob is opaque: every column that is not one of stage, chunk, instruction, time, energy or a
+// rank's number is one, and an option's setting is the tuple of them. Rows of one stage,
+// instruction and setting are repeats: their mean counts, their spread is kept. Energy is that of
+// all GPUs of one pipeline's stage; what stands for several is scaled where it is read.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace perjoule {
+
+/// One way to run an instruction.
+struct KnobOption {
+  Config knob;
+  Seconds time;
+  Joules energy;
+  Seconds time_spread;   ///< standard deviation of the repeats; 0 where there is one
+  Joules energy_spread;
+  int repeats = 1;
+};
+
+struct ProfiledInstruction {
+  int stage = 0;
+  int chunk = 0;  ///< of an interleaved stage; 0 where a stage has one
+  std::string name;
+  std::vector<KnobOption> options;  ///< in the order of the file, never empty
+};
+
+class PipelineProfile {
+ public:
+  /// Refuses with file and line: a missing column, a stage that is no whole number from 0 up, stages
+  /// with gaps, an empty instruction, a time that is not above zero or an energy below zero.
+  static Result<PipelineProfile> parse(std::string_view text, std::string_view name);
+  static Result<PipelineProfile> read(const std::string& path);
+  /// Of measurements made here; the same rules.
+  static Result<PipelineProfile> make(std::vector<ProfiledInstruction> instructions,
+                                      std::string_view name);
+
+  int stages() const { return stages_; }
+  const std::vector<ProfiledInstruction>& instructions() const { return instructions_; }
+  /// The instruction of that name, in any case, of a stage and chunk; where no chunk of the stage
+  /// has been told apart, that of the stage. not_found names what there is.
+  Result<const ProfiledInstruction*> find(int stage, int chunk, std::string_view name) const;
+  const std::string& name() const { return name_; }
+  /// Times and energies multiplied: published profiles are often those of a part of a stage.
+  void scale(double time, double energy);
+
+ private:
+  std::string name_;
+  int stages_ = 0;
+  std::vector<ProfiledInstruction> instructions_;
+};
+
+/// What a GPU draws while it waits for a neighbour: one value, or one for each setting of the knobs
+/// that it is left at.
+struct BlockingPower {
+  Watts constant;
+  struct AtKnob {
+    Config knob;
+    Watts power;
+  };
+  std::vector<AtKnob> by_knob;  ///< empty: the constant holds everywhere
+
+  Watts at(const Config& knob) const;
+  /// The least of them: what a bound has to reckon with.
+  Watts least() const;
+};
+
+/// A table with the knob columns of the profile and `power`.
+Result<BlockingPower> read_blocking_power(const std::string& path);
+
+}  // namespace perjoule
