@@ -18,6 +18,7 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(train_power_limit_verb());
   add_all(train_batch_size_verbs());
   verbs.push_back(train_simulate_verb());
+  verbs.push_back(pipeline_plan_verb());
   add_all(twin_verbs());
   return verbs;
 }

@@ -9,6 +9,7 @@ Verb compare_verb();
 Verb devices_verb();
 Verb doctor_verb();
 Verb frontier_verb();
+Verb pipeline_plan_verb();
 Verb run_verb();
 Verb sweep_verb();
 Verb top_verb();

@@ -1,5 +1,5 @@
-// A project of activities with precedence: what must have ended before what may begin. The one graph
-// that every pipeline schedule becomes.
+// A project of activities with precedence: what must have ended before what may begin. The one
+// graph that every pipeline schedule becomes.
 //
 //   ActivityNetwork network(activities, {{0, 1}, {0, 2}});   // 0 before 1 and before 2
 //   PJ_TRY(const std::vector<std::uint32_t> order, network.topological_order());

@@ -1,5 +1,5 @@
-// The least cost of a project by linear programming (GLPK): an independent answer to what the solver
-// finds by flow. Include in tests only.
+// The least cost of a project by linear programming (GLPK): an independent answer to what the
+// solver finds by flow. Include in tests only.
 #pragma once
 
 #include <glpk.h>

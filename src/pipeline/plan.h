@@ -1,5 +1,5 @@
-// A plan: the setting of the knobs for every instruction of one iteration, made from measured options
-// only.
+// A plan: the setting of the knobs for every instruction of one iteration, made from measured
+// options only.
 //
 //   const PipelinePlan plan = round_schedule(problem, frontier.schedules()[0], frontier);
 //   plan.gap();   // how far above the least energy that any plan of that time can have
@@ -24,16 +24,16 @@
 namespace perjoule {
 
 struct PipelinePlan {
-  Ticks requested = 0;  ///< the iteration's time asked for
-  Ticks makespan = 0;   ///< and what the plan takes, not above it
-  double effective = 0; ///< J: the sum of the options' effective energies
-  double bound = 0;     ///< J: no plan of the requested time has less (by linear programming)
+  Ticks requested = 0;   ///< the iteration's time asked for
+  Ticks makespan = 0;    ///< and what the plan takes, not above it
+  double effective = 0;  ///< J: the sum of the options' effective energies
+  double bound = 0;      ///< J: no plan of the requested time has less (by linear programming)
   std::vector<std::uint32_t> option;  ///< by activity, into problem.options(its class)
   std::vector<Ticks> start;           ///< by activity, as early as can be
 };
 
-/// Rounds an exact schedule to measured options. The plan ends no later than the schedule's makespan.
-/// O(activities x options) for each of a bounded number of passes.
+/// Rounds an exact schedule to measured options. The plan ends no later than the schedule's
+/// makespan. O(activities x options) for each of a bounded number of passes.
 PipelinePlan round_schedule(const PipelineProblem& problem, const Schedule& schedule, double bound);
 
 }  // namespace perjoule

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/text.h"
 
@@ -15,10 +16,9 @@ Result<PipelineProblem> PipelineProblem::make(const PipelineProfile& profile,
                                               const PipelineSchedule& schedule,
                                               BlockingPower power) {
   if (static_cast<std::size_t>(profile.stages()) != schedule.stages.size()) {
-    return Error::invalid_argument(
-        fmt::format("{} has {} stages, the schedule {}", profile.name(), profile.stages(),
-                    schedule.stages.size()),
-        "a pipeline has one profile for each of its stages");
+    return Error::invalid_argument(fmt::format("{} has {} stages, the schedule {}", profile.name(),
+                                               profile.stages(), schedule.stages.size()),
+                                   "a pipeline has one profile for each of its stages");
   }
   PipelineProblem problem(schedule, std::move(power));
   const std::vector<std::uint32_t> cycle = problem.network_.find_cycle();
@@ -33,6 +33,7 @@ Result<PipelineProblem> PipelineProblem::make(const PipelineProfile& profile,
   PJ_CHECK(problem.gather(profile));
   PJ_CHECK(problem.choose_tick());
   PJ_CHECK(problem.make_curves());
+  problem.number_knobs();
   return problem;
 }
 
@@ -47,7 +48,7 @@ Outcome PipelineProblem::gather(const PipelineProfile& profile) {
         PJ_TRY(const ProfiledInstruction* const profiled,
                profile.find(static_cast<int>(stage), step.chunk,
                             schedule_->instructions[step.instruction]));
-        classes_.push_back({profiled, {}});
+        classes_.push_back({profiled});
       }
       class_of_.push_back(at->second);
     }
@@ -87,8 +88,7 @@ Outcome PipelineProblem::make_curves() {
     std::vector<PipelineOption> all;
     for (std::uint32_t i = 0; i < one.profiled->options.size(); ++i) {
       const KnobOption& option = one.profiled->options[i];
-      all.push_back({std::max<Ticks>(1, static_cast<Ticks>(std::nearbyint(option.time.value() * ticks_a_second_))),
-                     option.energy.value() - waiting * option.time.value(), i});
+      all.push_back({duration(option), option.energy.value() - waiting * option.time.value(), i});
     }
     std::stable_sort(all.begin(), all.end(), [](const PipelineOption& a, const PipelineOption& b) {
       return a.duration != b.duration ? a.duration < b.duration : a.effective < b.effective;
@@ -102,6 +102,41 @@ Outcome PipelineProblem::make_curves() {
     curves_.add(falling_hull(std::move(points)), uses[c]);
   }
   return curves_.seal();
+}
+
+void PipelineProblem::number_knobs() {
+  std::unordered_map<std::string, std::uint32_t> numbers;
+  for (Class& one : classes_) {
+    for (const KnobOption& option : one.profiled->options) {
+      const auto [at, is_new] =
+          numbers.try_emplace(option.knob.text(), static_cast<std::uint32_t>(knobs_.size()));
+      if (is_new) knobs_.push_back(option.knob);
+      one.knobs.push_back(at->second);
+    }
+  }
+}
+
+Ticks PipelineProblem::duration(const KnobOption& option) const {
+  // Half to even, so that what lies between two ticks is not always made longer.
+  return std::max<Ticks>(1,
+                         static_cast<Ticks>(std::nearbyint(option.time.value() * ticks_a_second_)));
+}
+
+std::int64_t PipelineProblem::flow_of_least_energy() const {
+  const double a_second = power_.least().value() * static_cast<double>(schedule_->stages.size());
+  return std::llround(a_second / ticks_a_second_ / curves_.unit());
+}
+
+Ticks PipelineProblem::shortest() const {
+  std::vector<Ticks> durations;
+  for (const std::uint32_t c : class_of_) durations.push_back(curves_.durations(c).front());
+  return earliest_times(network_, order_, durations).makespan;
+}
+
+Ticks PipelineProblem::longest() const {
+  std::vector<Ticks> durations;
+  for (const std::uint32_t c : class_of_) durations.push_back(curves_.durations(c).back());
+  return earliest_times(network_, order_, durations).makespan;
 }
 
 Ticks PipelineProblem::ticks(Seconds time) const {

@@ -5,8 +5,8 @@
 //   PJ_TRY(const TimeCostFrontier frontier, problem.solve());
 //   const Joules least = problem.total_energy(frontier.cost_at(makespan), makespan);
 //
-// A GPU that waits draws the blocking power P, so an instruction of t seconds and e joules costs the
-// iteration e - P t (its effective energy), and an iteration of T seconds on S stages takes
+// A GPU that waits draws the blocking power P, so an instruction of t seconds and e joules costs
+// the iteration e - P t (its effective energy), and an iteration of T seconds on S stages takes
 //   E(T) = sum of effective energies + S P T.
 #pragma once
 
@@ -31,9 +31,9 @@ struct PipelineOption {
 
 class PipelineProblem {
  public:
-  /// The profile and the schedule are kept by reference. A tick is a microsecond; finer, by powers of
-  /// ten, where the shortest measured time has fewer than 1,000 of them. Fails with what find() of
-  /// the profile and topological_order() of the network fail with, naming the activities, with
+  /// The profile and the schedule are kept by reference. A tick is a microsecond; finer, by powers
+  /// of ten, where the shortest measured time has fewer than 1,000 of them. Fails with what find()
+  /// of the profile and topological_order() of the network fail with, naming the activities, with
   /// invalid_argument when stage counts differ, and with out_of_range where times are so far apart
   /// that ticks overflow.
   static Result<PipelineProblem> make(const PipelineProfile& profile,
@@ -61,19 +61,37 @@ class PipelineProblem {
     return Seconds(static_cast<double>(ticks) / ticks_a_second_);
   }
   Ticks ticks(Seconds time) const;
+  std::uint32_t classes() const { return static_cast<std::uint32_t>(classes_.size()); }
+  /// A measured option's time in ticks.
+  Ticks duration(const KnobOption& option) const;
+  /// A number for the setting of an activity's option: equal where settings are.
+  std::uint32_t knob_of(std::uint32_t activity, std::uint32_t option) const {
+    return classes_[class_of_[activity]].knobs[option];
+  }
+  /// All settings, by that number.
+  const std::vector<Config>& knobs() const { return knobs_; }
+  /// The flow of a makespan at which a second less costs what the waiting of all stages takes in
+  /// it: the least energy of all makespans.
+  std::int64_t flow_of_least_energy() const;
+  /// All activities at their shortest: no plan is faster.
+  Ticks shortest() const;
+  /// All at the most frugal: no slower plan saves anything more.
+  Ticks longest() const;
   /// E(T) of the effective energy in joules and the iteration's time.
   Joules total_energy(double effective, Ticks makespan) const;
 
  private:
   struct Class {
     const ProfiledInstruction* profiled = nullptr;
-    std::vector<PipelineOption> options;
+    std::vector<PipelineOption> options = {};
+    std::vector<std::uint32_t> knobs = {};  ///< by profiled option
   };
   PipelineProblem(const PipelineSchedule& schedule, BlockingPower power)
       : schedule_(&schedule), network_(schedule.network()), power_(std::move(power)) {}
   Outcome gather(const PipelineProfile& profile);
   Outcome choose_tick();
   Outcome make_curves();
+  void number_knobs();
 
   const PipelineSchedule* schedule_;
   ActivityNetwork network_;
@@ -83,6 +101,7 @@ class PipelineProblem {
   std::vector<Class> classes_;
   std::vector<std::uint32_t> class_of_;
   CurveSet curves_;
+  std::vector<Config> knobs_;
 };
 
 }  // namespace perjoule

@@ -16,8 +16,8 @@ namespace perjoule {
 namespace {
 
 /// Columns that are no knob.
-constexpr std::array<std::string_view, 10> kTaken = {"stage",   "pp_rank", "chunk", "instruction",
-                                                     "time",    "energy",  "rank",  "dp_rank",
+constexpr std::array<std::string_view, 10> kTaken = {"stage",   "pp_rank",   "chunk", "instruction",
+                                                     "time",    "energy",    "rank",  "dp_rank",
                                                      "tp_rank", "microbatch"};
 
 bool is_taken(std::string_view column) {
@@ -158,8 +158,7 @@ Result<PipelineProfile> PipelineProfile::parse(std::string_view text, std::strin
           "a measured time is above zero and an energy not below it; time is in seconds, energy in "
           "joules");
     }
-    const auto [at, is_new] =
-        index.try_emplace({stage, chunk, instruction}, gathered.size());
+    const auto [at, is_new] = index.try_emplace({stage, chunk, instruction}, gathered.size());
     if (is_new) {
       gathered.emplace_back();
       gathered.back().instruction = {stage, chunk, instruction, {}};
@@ -225,11 +224,11 @@ Result<const ProfiledInstruction*> PipelineProfile::find(int stage, int chunk,
     there += fmt::format("{}{}{}", there.empty() ? "" : ", ", one.name,
                          has_chunks ? fmt::format(" of chunk {}", one.chunk) : "");
   }
-  return Error::not_found(
-      fmt::format("{} has no instruction '{}' for stage {}{}", name_, name, stage,
-                  has_chunks ? fmt::format(", chunk {}", chunk) : ""),
-      there.empty() ? fmt::format("it has stages 0 to {}", stages_ - 1)
-                    : fmt::format("it has {} there; profile what is missing", there));
+  return Error::not_found(fmt::format("{} has no instruction '{}' for stage {}{}", name_, name,
+                                      stage, has_chunks ? fmt::format(", chunk {}", chunk) : ""),
+                          there.empty()
+                              ? fmt::format("it has stages 0 to {}", stages_ - 1)
+                              : fmt::format("it has {} there; profile what is missing", there));
 }
 
 void PipelineProfile::scale(double time, double energy) {

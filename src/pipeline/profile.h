@@ -27,7 +27,7 @@ struct KnobOption {
   Config knob;
   Seconds time;
   Joules energy;
-  Seconds time_spread;   ///< standard deviation of the repeats; 0 where there is one
+  Seconds time_spread;  ///< standard deviation of the repeats; 0 where there is one
   Joules energy_spread;
   int repeats = 1;
 };
@@ -41,8 +41,8 @@ struct ProfiledInstruction {
 
 class PipelineProfile {
  public:
-  /// Refuses with file and line: a missing column, a stage that is no whole number from 0 up, stages
-  /// with gaps, an empty instruction, a time that is not above zero or an energy below zero.
+  /// Refuses with file and line: a missing column, a stage that is no whole number from 0 up,
+  /// stages with gaps, an empty instruction, a time that is not above zero or an energy below zero.
   static Result<PipelineProfile> parse(std::string_view text, std::string_view name);
   static Result<PipelineProfile> read(const std::string& path);
   /// Of measurements made here; the same rules.

@@ -1,9 +1,9 @@
 // The network that the time-cost solver's flow runs through, and the room that is left on it.
 //
-// Node 2a is the start of activity a, 2a + 1 its end; then come the source and the sink. An arc is an
-// activity or a precedence; its flow lies between bounds that depend on its present length: between
-// two corners of its curve it is the slope there, at a corner any of the two slopes that meet, and a
-// precedence carries flow only at length 0.
+// Node 2a is the start of activity a, 2a + 1 its end; then come the source and the sink. An arc is
+// an activity or a precedence; its flow lies between bounds that depend on its present length:
+// between two corners of its curve it is the slope there, at a corner any of the two slopes that
+// meet, and a precedence carries flow only at length 0.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +28,15 @@ class ResidualNetwork {
   struct Arc {
     std::uint32_t from;
     std::uint32_t to;
-    std::uint32_t curve;  ///< or kPrecedence
+    std::uint32_t curve;       ///< or kPrecedence
     std::uint32_t listed = 0;  ///< free for the user
     std::int64_t flow = 0;
     std::int64_t lower = 0;
     std::int64_t upper = 0;
   };
 
-  /// A neighbour, the arc to it, and whether there is room on it: packed, since a search reads little
-  /// else.
+  /// A neighbour, the arc to it, and whether there is room on it: packed, since a search reads
+  /// little else.
   struct Neighbour {
     static constexpr std::uint32_t kArrives = 1, kLeaves = 2, kChild = 4, kShift = 3;
     std::uint32_t node;
@@ -44,7 +44,7 @@ class ResidualNetwork {
     Half half() const { return packed >> kShift; }
     bool leaves() const { return (packed & kLeaves) != 0; }    ///< more can flow to the neighbour
     bool arrives() const { return (packed & kArrives) != 0; }  ///< more can flow from it
-    bool child() const { return (packed & kChild) != 0; }      ///< it hangs below this node in a tree
+    bool child() const { return (packed & kChild) != 0; }  ///< it hangs below this node in a tree
   };
 
   /// With no flow; settle() every arc before any room is asked for. At most 2^28 arcs.

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <tuple>
 #include <queue>
+#include <tuple>
 
 #include "pipeline/plan.h"
 
@@ -13,8 +13,11 @@ namespace {
 class Assignment {
  public:
   Assignment(const PipelineProblem& problem, Ticks makespan)
-      : problem_ref_(problem), makespan_(makespan), option_(problem.network().size(), 0),
-        start_(option_.size(), 0), end_(option_.size(), makespan) {
+      : problem_ref_(problem),
+        makespan_(makespan),
+        option_(problem.network().size(), 0),
+        start_(option_.size(), 0),
+        end_(option_.size(), makespan) {
     position_.resize(option_.size());
     for (std::uint32_t i = 0; i < option_.size(); ++i) position_[problem.order()[i]] = i;
   }
@@ -79,9 +82,9 @@ void Assignment::dither(const Schedule& schedule) {
 }
 
 /// Columns: one instruction of one microbatch on all stages. In the steady state of a pipeline the
-/// exact schedule gives the same duration between two options to all of them, and rounding them down
-/// one by one gives up the whole gain: a stage that is slower alone only waits less. So as many
-/// columns as the time allows are rounded up whole, and the others down.
+/// exact schedule gives the same duration between two options to all of them, and rounding them
+/// down one by one gives up the whole gain: a stage that is slower alone only waits less. So as
+/// many columns as the time allows are rounded up whole, and the others down.
 void Assignment::round_columns(const Schedule& schedule) {
   const PipelineSchedule& pipeline = problem().schedule();
   std::vector<std::uint32_t> up(option_.size());
@@ -209,8 +212,8 @@ void give_back(Assignment& assigned, std::uint32_t count) {
     const Offer best = offers.top();
     offers.pop();
     const std::uint32_t slower =
-        most_frugal(assigned.options(best.activity), assigned.duration(best.activity) +
-                                                       assigned.slack(best.activity));
+        most_frugal(assigned.options(best.activity),
+                    assigned.duration(best.activity) + assigned.slack(best.activity));
     if (slower <= assigned.option(best.activity)) continue;
     const double saving =
         assigned.effective(best.activity) - assigned.options(best.activity)[slower].effective;

@@ -1,11 +1,11 @@
 // A pipeline schedule as data: which instructions each stage issues, in which order, and what must
 // wait for what across stages.
 //
-//   PJ_TRY(const PipelineSchedule schedule, make_schedule("1f1b", {.stages = 8, .microbatches = 12}));
-//   PJ_TRY(const PipelineSchedule own, read_schedule("order.csv"));
+//   PJ_TRY(const PipelineSchedule schedule, make_schedule("1f1b", {.stages = 8, .microbatches =
+//   12})); PJ_TRY(const PipelineSchedule own, read_schedule("order.csv"));
 //
-// Instructions of one stage run one behind the other; that order needs no precedences. Each schedule
-// is one small file (schedule_gpipe.cc, schedule_1f1b.cc, ...).
+// Instructions of one stage run one behind the other; that order needs no precedences. Each
+// schedule is one small file (schedule_gpipe.cc, schedule_1f1b.cc, ...).
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,8 @@ struct PipelineSchedule {
 const std::vector<std::string_view>& schedule_names();
 
 /// Builds a schedule by name. invalid_argument when a count is below one, or the schedule asks more
-/// of its shape (interleaved: microbatches a multiple of stages; dualpipe: an even number of stages).
+/// of its shape (interleaved: microbatches a multiple of stages; dualpipe: an even number of
+/// stages).
 Result<PipelineSchedule> make_schedule(std::string_view name, const ScheduleShape& shape);
 
 }  // namespace perjoule

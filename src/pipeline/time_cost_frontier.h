@@ -1,5 +1,5 @@
-// The exact time-cost frontier of a project: the least cost of every makespan, and the schedule that
-// has it.
+// The exact time-cost frontier of a project: the least cost of every makespan, and the schedule
+// that has it.
 //
 //   PJ_TRY(const TimeCostFrontier frontier,
 //          solve_time_cost(network, curve_of, curves, {.makespans = {2'900'000}}));
@@ -19,10 +19,10 @@
 // shorter. One flow serves the whole frontier, for what was feasible stays so.
 //
 // Three things make it quick. All crossing arcs come to their corners at one speed, so a heap keyed
-// by makespan gives the next. The trees of what the source reaches and what reaches the sink survive
-// filling a path: only what hung below a filled arc looks for another parent (after Boykov and
-// Kolmogorov 2004). And where many paths of one makespan are to be filled, as identical microbatches
-// give, they are filled together (Dinic 1970).
+// by makespan gives the next. The trees of what the source reaches and what reaches the sink
+// survive filling a path: only what hung below a filled arc looks for another parent (after Boykov
+// and Kolmogorov 2004). And where many paths of one makespan are to be filled, as identical
+// microbatches give, they are filled together (Dinic 1970).
 //
 // Everything is in integers; there is no tolerance anywhere.
 #pragma once
@@ -61,9 +61,11 @@ struct Schedule {
 
 /// Which schedules to keep: they are read off on the way down.
 struct ScheduleTimes {
-  std::vector<Ticks> makespans = {};      ///< above the longest that saves anything: that one
-  std::optional<std::int64_t> flow = {};  ///< the makespan below which a tick less costs this or more
-  bool only = false;  ///< the frontier ends at the last wanted makespan: what lies below is not solved
+  std::vector<Ticks> makespans = {};  ///< above the longest that saves anything: that one
+  std::optional<std::int64_t> flow =
+      {};  ///< the makespan below which a tick less costs this or more
+  bool only =
+      false;  ///< the frontier ends at the last wanted makespan: what lies below is not solved
 };
 
 class TimeCostFrontier {
@@ -72,8 +74,8 @@ class TimeCostFrontier {
   Ticks shortest() const { return corners_.back().makespan; }
   /// Longest makespan first; the last has the flow that nothing can shorten.
   std::span<const FrontierCorner> corners() const { return corners_; }
-  /// Least cost of any schedule that ends by `makespan`, J; above longest() it is longest()'s, below
-  /// shortest() there is none and shortest()'s is given. O(log corners).
+  /// Least cost of any schedule that ends by `makespan`, J; above longest() it is longest()'s,
+  /// below shortest() there is none and shortest()'s is given. O(log corners).
   double cost_at(Ticks makespan) const;
   /// Those asked for, longest first; each has the cost of its makespan. What was asked for below
   /// shortest() is there as shortest()'s.
@@ -92,7 +94,6 @@ class TimeCostFrontier {
 /// of the activities.
 Result<TimeCostFrontier> solve_time_cost(const ActivityNetwork& network,
                                          std::span<const std::uint32_t> curve_of,
-                                         const CurveSet& curves,
-                                         const ScheduleTimes& wanted = {});
+                                         const CurveSet& curves, const ScheduleTimes& wanted = {});
 
 }  // namespace perjoule

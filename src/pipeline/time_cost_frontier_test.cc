@@ -35,7 +35,7 @@ double cost_of(const Project& project, const Schedule& schedule) {
 TEST(TimeCostFrontier, TheTextbookChain) {
   // Two activities one behind the other: the one that is cheaper to shorten goes first.
   Project project;
-  project.add({{10, 8}, {20, 3}});  // 0.5 a tick
+  project.add({{10, 8}, {20, 3}});           // 0.5 a tick
   project.add({{10, 9}, {15, 7}, {20, 6}});  // 0.2, then 0.4
   project.edges = {{0, 1}};
   ASSERT_TRUE(project.curves.seal());
@@ -164,8 +164,7 @@ RC_GTEST_PROP(TimeCostFrontier, AgreesWithLinearProgrammingOnRandomProjects, ())
     RC_ASSERT(least.has_value());
     RC_ASSERT(std::abs(*least - cost) < 1e-7);
   }
-  RC_ASSERT(!least_cost_by_lp(network, project.curve_of, project.curves,
-                              frontier->shortest() - 1)
+  RC_ASSERT(!least_cost_by_lp(network, project.curve_of, project.curves, frontier->shortest() - 1)
                  .has_value());
 }
 
@@ -176,7 +175,8 @@ RC_GTEST_PROP(TimeCostFrontier, MoreOptionsNeverCostMore, ()) {
   for (std::uint32_t a = 0; a < project.curve_of.size(); ++a) {
     std::vector<CostPoint> points;
     RC_ASSERT(a < project.curves.size());
-    for (const Ticks d : project.curves.durations(a)) points.push_back({d, project.curves.cost(a, d)});
+    for (const Ticks d : project.curves.durations(a))
+      points.push_back({d, project.curves.cost(a, d)});
     points.push_back({*rc::gen::inRange<Ticks>(1, 60), *rc::gen::inRange(-200, 1000) * 0.01});
     richer.curves.add(falling_hull(points), 1);
   }

@@ -290,8 +290,8 @@ bool TimeCostSolver::fill_all() {
       }
       const std::span<Neighbour> neighbours = net_.neighbours(node);
       std::uint32_t& i = next_[node];
-      while (i < neighbours.size() && !(neighbours[i].leaves() &&
-                                        level_[neighbours[i].node] == level_[node] + 1)) {
+      while (i < neighbours.size() &&
+             !(neighbours[i].leaves() && level_[neighbours[i].node] == level_[node] + 1)) {
         ++i;
       }
       if (i < neighbours.size()) {
@@ -360,7 +360,8 @@ void TimeCostSolver::list_crossings() {
   std::make_heap(events_.begin(), events_.end(), later);
 }
 
-/// Moves the sink's side from corner to corner until the trees meet. False where that was not wanted.
+/// Moves the sink's side from corner to corner until the trees meet. False where that was not
+/// wanted.
 bool TimeCostSolver::advance() {
   while (meetings_.empty()) {
     const Crossing next = events_.front();
@@ -453,9 +454,8 @@ void TimeCostSolver::run() {
 
 TimeCostFrontier TimeCostSolver::take(double cost_of_longest) {
   for (FrontierCorner& corner : result_.corners_) corner.cost += cost_of_longest;
-  std::stable_sort(
-      result_.schedules_.begin(), result_.schedules_.end(),
-      [](const Schedule& a, const Schedule& b) { return a.makespan > b.makespan; });
+  std::stable_sort(result_.schedules_.begin(), result_.schedules_.end(),
+                   [](const Schedule& a, const Schedule& b) { return a.makespan > b.makespan; });
   return std::move(result_);
 }
 
