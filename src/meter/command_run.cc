@@ -16,7 +16,6 @@
 #include "device/cpu_facts.h"
 #include "device/process_times.h"
 #include "meter/process_tree.h"
-#include "meter/sampler.h"
 #include "meter/signals.h"
 
 namespace perjoule {
@@ -59,7 +58,7 @@ class CommandLoop {
   Result<CommandResult> run() {
     PJ_TRY(SignalWatch signals, SignalWatch::start());
     signals_ = &signals;
-    PJ_TRY(std::unique_ptr<Sampler> sampler, Sampler::start(meter_, options_.every));
+    PJ_TRY(std::unique_ptr<Sampler> sampler, Sampler::start(meter_, options_.every, options_.pace));
     WindowOptions window_options;
     window_options.sources = options_.sources;
     window_options.tick_aligned = options_.tick_aligned;
