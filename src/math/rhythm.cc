@@ -121,9 +121,13 @@ double strongest_wave(const std::vector<double>& x, double period) {
   double answer = period;
   for (int m = 1; 2 * m <= period; ++m) {
     const double turn = 2 * std::numbers::pi * m / period;
+    const std::complex<double> onward = std::polar(1.0, turn);
+    std::complex<double> wave = 1;
     std::complex<double> sum;
-    for (std::size_t i = 0; i < x.size(); ++i)
-      sum += x[i] * std::polar(1.0, turn * static_cast<double>(i));
+    for (const double value : x) {
+      sum += value * wave;
+      wave *= onward;
+    }
     if (std::norm(sum) <= strongest) continue;
     strongest = std::norm(sum);
     answer = period / m;

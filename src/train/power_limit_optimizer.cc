@@ -99,11 +99,18 @@ std::optional<Watts> PowerLimitOptimizer::end_profile(const StepTotals& now) {
   point.config.set("power limit", fmt::format("{:g} W", asked_->value()));
   point.time = (now.time - mark_->time) / steps;
   point.energy = (now.energy - mark_->energy) / steps;
+  point.energy.random = Joules(
+      std::hypot(point.energy.random.value(), (point.energy.joules * now.uncertainty).value()));
   points_.push_back(std::move(point));
   mark_ = now;
   ++next_;
   if (next_ == plan_.limits.size() || rest_is_dominated()) return settle();
   return begin_profile();
+}
+
+std::optional<Watts> PowerLimitOptimizer::leave_out_rest() {
+  mark_.reset();
+  return settle();
 }
 
 bool PowerLimitOptimizer::rest_is_dominated() const {

@@ -43,6 +43,9 @@ struct StepTotals {
   Seconds time;
   Energy energy;
   double steps = 0;
+  /// One standard error, relative, of the steps since the running window began: not 0 where they
+  /// are reckoned and not counted.
+  double uncertainty = 0;
 };
 
 class PowerLimitOptimizer {
@@ -58,6 +61,15 @@ class PowerLimitOptimizer {
   /// Throws the running measurement away: what follows is no training. It is begun again with the
   /// next step.
   void epoch_ended();
+
+  /// The limit asked for last cannot be measured, nor would the lower ones: chooses among those
+  /// that were, at least one, and answers the limit to set when it is to change.
+  std::optional<Watts> leave_out_rest();
+  /// When the running window (waiting, warming up, measuring, watching) began; nothing right after
+  /// epoch_ended().
+  std::optional<Seconds> window_began() const {
+    return mark_ ? std::optional<Seconds>(mark_->time) : std::nullopt;
+  }
 
   /// The count of steps before which observe() would change nothing: totals, which cost a reading
   /// of every GPU, need not be known before.

@@ -72,8 +72,23 @@ Result<PowerLimitTuner> PowerLimitTuner::make(std::vector<Knob*> knobs, KnobJour
 Outcome PowerLimitTuner::observe(const StepTotals& now) {
   if (failed_) return {};
   const std::optional<Watts> limit = optimizer_.observe(now);
-  if (!limit) return {};
-  const std::string asked = text_of_limit(*limit);
+  return limit ? set(*limit) : Outcome();
+}
+
+Result<bool> PowerLimitTuner::leave_out_rest() {
+  const bool measuring = optimizer_.phase() != PowerLimitOptimizer::Phase::kSettled;
+  if (failed_ || !measuring || optimizer_.points().size() < 2) return false;
+  if (const auto limit = optimizer_.leave_out_rest()) PJ_CHECK(set(*limit));
+  return true;
+}
+
+Outcome PowerLimitTuner::give_up() {
+  failed_ = true;
+  return journal_->restore();
+}
+
+Outcome PowerLimitTuner::set(Watts limit) {
+  const std::string asked = text_of_limit(limit);
   for (Knob* knob : knobs_) {
     const Result<std::string> in_force = journal_->turn(*knob, asked);
     if (!in_force) {

@@ -35,12 +35,18 @@ class PowerLimitTuner {
   /// the knobs' own; nothing is changed any more after one.
   Outcome observe(const StepTotals& now);
   void epoch_ended() { optimizer_.epoch_ended(); }
+  /// Chooses among the limits measured so far, as the running one cannot be; false, and nothing
+  /// done, when they are fewer than two.
+  Result<bool> leave_out_rest();
+  /// Puts every limit back, and changes nothing any more.
+  Outcome give_up();
 
   const PowerLimitOptimizer& optimizer() const { return optimizer_; }
   /// What a limit came to that is not what was asked for: "gpu:0: 250 W asked, 200 W in force".
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  Outcome set(Watts limit);
   PowerLimitTuner(std::vector<Knob*> knobs, KnobJournal& journal, PowerLimitOptimizer optimizer)
       : knobs_(std::move(knobs)), journal_(&journal), optimizer_(std::move(optimizer)) {}
 
