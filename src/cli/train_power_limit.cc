@@ -38,6 +38,7 @@ Result<double> steps_option(const Arguments& arguments, std::string_view option)
 Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
   PowerLimitPlan plan;
   PJ_TRY(plan.rule, rule_from(arguments));
+  plan.per_gpu = arguments.has("per-gpu");
   const bool any_rule = !std::holds_alternative<Knee>(plan.rule) || arguments.has("knee");
   if (!any_rule) plan.rule = EtaCost{};
   PJ_TRY(plan.warm_up_steps, steps_option(arguments, "warm-up"));
@@ -71,6 +72,13 @@ Result<bool> by_activity(const Arguments& arguments) {
     return Error::invalid_argument("--steps " + way + ": there are reported and activity");
   if (arguments.has("unit-pattern")) {
     return Error::invalid_argument("--steps activity counts no output: leave out --unit-pattern");
+  }
+  if (arguments.has("per-gpu")) {
+    return Error::invalid_argument(
+        "--per-gpu wants steps that are counted: whether one GPU holds up the others by a "
+        "hundredth "
+        "is less than a rhythm can tell",
+        "leave out --steps activity");
   }
   return true;
 }
@@ -119,6 +127,7 @@ struct Answer {
   std::optional<Choice> choice;
   int repeats = 0;
   std::vector<std::string> notes;
+  std::vector<std::pair<std::string, Watts>> chosen = {};  ///< of each GPU, where decided per GPU
   std::string unit = "step";
   double steps = 0;
   /// Of steps reckoned from activity: the rhythm of each point, and why there is none (any more).
@@ -135,7 +144,7 @@ Json period_json(const ActivityPeriod& period) {
   return json;
 }
 
-Json document(const Answer& answer, const Rule& rule) {
+Json document(const Answer& answer, const Rule& rule, bool per_gpu) {
   Json json = Json::object();
   json["schema"] = "perjoule.train-power-limit.v1";
   json["rule"] = text_of(rule);
@@ -152,6 +161,16 @@ Json document(const Answer& answer, const Rule& rule) {
     json["periods"] = std::move(periods);
   }
   json["exit_status"] = answer.run.end.status;
+  if (per_gpu) {
+    Json limits = Json::array();
+    for (const auto& [device, limit] : answer.chosen) {
+      Json one = Json::object();
+      one["gpu"] = device;
+      one["power_limit_w"] = limit.value();
+      limits.push_back(std::move(one));
+    }
+    json["per_gpu"] = std::move(limits);
+  }
   if (answer.choice) {
     const auto frontier = Frontier::make(answer.points);
     FrontierView view{*frontier, *answer.choice};
@@ -190,6 +209,8 @@ void show(const Answer& answer) {
   view.unit = answer.unit;
   view.all = true;
   print(frontier_text(view));
+  for (const auto& [device, limit] : answer.chosen)
+    print(fmt::format("  {}: {:g} W\n", device, limit.value()));
 }
 
 /// What both ways of counting need.
@@ -204,6 +225,10 @@ void take(const PowerLimitTuner& tuner, Answer& answer) {
   answer.choice = tuner.optimizer().choice();
   answer.repeats = tuner.optimizer().repeats();
   answer.notes = tuner.notes();
+  const GpuLimits& limits = tuner.optimizer().limits();
+  const std::vector<std::string> devices = tuner.devices();
+  if (!answer.choice || limits.size() != devices.size()) return;
+  for (std::size_t i = 0; i < limits.size(); ++i) answer.chosen.emplace_back(devices[i], limits[i]);
 }
 
 /// Runs the command; its steps are those that it reports.
@@ -211,10 +236,14 @@ Result<Answer> tune_by_reports(Job job) {
   Answer answer;
   std::size_t told = 0;
   Outcome set;
+  const std::vector<std::string> devices = job.tuner.devices();
   job.options.progress = [&](const RunProgress& progress) {
     // Between units the totals hold a part of a step.
     if (!progress.at_unit || !set) return;
-    set = job.tuner.observe({progress.elapsed, progress.energy, progress.units});
+    StepTotals totals{progress.elapsed, progress.energy, progress.units};
+    for (const std::string& device : devices)
+      totals.gpus.push_back(progress.so_far.of_device(device));
+    set = job.tuner.observe(totals);
     if (!set) complain("power limit: " + set.error().text());
     tell_progress(job.tuner, answer.unit, told);
   };
@@ -269,7 +298,7 @@ Result<int> run(const Arguments& arguments) {
   const Outcome restored = journal.restore();
   if (!restored) complain(restored.error().text());
   if (arguments.json()) {
-    print(document(answer, plan.rule).dump(2) + "\n");
+    print(document(answer, plan.rule, plan.per_gpu).dump(2) + "\n");
   } else {
     show(answer);
   }
@@ -289,7 +318,10 @@ Verb train_power_limit_verb() {
       "limit is put back,\n"
       "also after a signal, and after SIGKILL by the next perjoule. When a step's time or energy "
       "changes by --drift,\n"
-      "all is measured again. Steps are the lines the command writes to the descriptor "
+      "all is measured again. With --per-gpu those that the others wait for keep that limit, and "
+      "the "
+      "rest take the\n"
+      "least energy that keeps up. Steps are the lines the command writes to the descriptor "
       "PERJOULE_UNIT_FD, or matches\n"
       "of --unit-pattern; or, with --steps activity, the periods of the GPUs' power, of a program "
       "that says nothing\n"
@@ -301,6 +333,7 @@ Verb train_power_limit_verb() {
        "count steps in the output: a match each, or its group is the count so far"},
       {"steps", "WAY", "reported, or activity: reckoned from the rhythm of the GPUs' power",
        "reported"},
+      {"per-gpu", "", "each GPU of the job its own limit, where that costs the job no time"},
       {"gpu", "WORD,...", "the job's GPUs; all it may see otherwise", "", true},
       {"limits", "RANGE", "limits to try, W: 100:250:25; otherwise the GPU's own range by 25 W"},
       {"warm-up", "STEPS", "under each limit before it is measured", "10"},
@@ -315,6 +348,7 @@ Verb train_power_limit_verb() {
   verb.examples = {
       "perjoule train power-limit --unit-pattern 'step (\\d+)' -- python3 train.py",
       "perjoule train power-limit --steps activity -- ./train",
+      "perjoule train power-limit --per-gpu --unit-pattern 'step (\\d+)' -- torchrun train.py",
       "perjoule train power-limit --slowdown 5% --limits 150:300:25 --json -- ./train",
   };
   verb.run = [](const Arguments& arguments) -> Result<int> {

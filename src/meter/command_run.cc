@@ -176,8 +176,9 @@ class CommandLoop {
   void report(Instant now, bool at_unit) {
     if (options_.pid) last_tree_cpu_ = tree_cpu(*options_.pid);
     if (!options_.progress) return;
-    const Energy energy = window_->so_far().total();
     RunProgress progress;
+    progress.so_far = window_->so_far();
+    const Energy energy = progress.so_far.total();
     progress.elapsed = now - begin_;
     progress.energy = energy;
     progress.power =

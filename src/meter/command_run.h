@@ -28,6 +28,7 @@ struct RunProgress {
   double units = 0;
   bool at_unit = false;  ///< a unit has just been reported, so that the totals hold whole units
   std::optional<Prediction> whole;
+  Measurement so_far;  ///< what `energy` is the total of
 };
 
 struct CommandOptions {

@@ -36,6 +36,7 @@ class Machine {
     totals_.energy.joules += taken.second;
     totals_.steps += 1;
   }
+  void set(const GpuLimits& limits) { set(limits.front()); }
   void set(Watts limit) {
     limit_ = limit;
     asked_.push_back(limit);
