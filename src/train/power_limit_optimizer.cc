@@ -168,7 +168,7 @@ std::optional<GpuLimits> PowerLimitOptimizer::end_profile(const StepTotals& now)
     // Where the search begins is measured once more, as it is now.
     points_[static_cast<std::size_t>(before - limits_of_points_.begin())] = std::move(point);
   }
-  const auto limits = go_on(now);
+  auto limits = go_on(now);
   mark_ = now;
   return limits;
 }
