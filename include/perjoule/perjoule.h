@@ -163,6 +163,7 @@ typedef struct pj_steps_options {
   double profile_steps; /* measured under each limit; 40 for 0 */
   double least_s;       /* and as long at least; 1 for 0 */
   double drift; /* change of a step after which all is measured again; 0.1 for 0, never below 0 */
+  int32_t per_gpu; /* not 0: each GPU its own limit, where that costs the job no time */
 } pj_steps_options;
 
 /* PJ_NOT_FOUND where no GPU's power limit can be set. `options` may be NULL. */
@@ -175,7 +176,8 @@ PJ_API pj_status pj_steps_done(pj_steps* steps, double count);
 PJ_API pj_status pj_steps_epoch_ended(pj_steps* steps);
 /* Not 0 once a limit was chosen. */
 PJ_API int32_t pj_steps_settled(const pj_steps* steps);
-/* The limit asked for last, W; 0 before the first. */
+/* The limit asked for last, W; 0 before the first; with per_gpu the highest (pj_steps_json has
+ * all). */
 PJ_API double pj_steps_limit_w(const pj_steps* steps);
 /* perjoule.train-steps.v1, living until the next call with these steps. */
 PJ_API const char* pj_steps_json(pj_steps* steps);

@@ -116,6 +116,7 @@ perjoule::Result<perjoule::PowerLimitPlan> step_plan(const pj_steps_options* giv
     PJ_TRY(plan.rule, perjoule::parse_rule(options.rule));
   }
   plan.warm_up_steps = or_usual(options.warm_up_steps, plan.warm_up_steps);
+  plan.per_gpu = options.per_gpu != 0;
   plan.profile_steps = or_usual(options.profile_steps, plan.profile_steps);
   plan.least_time = perjoule::Seconds(or_usual(options.least_s, plan.least_time.value()));
   plan.drift = or_usual(options.drift, plan.drift);

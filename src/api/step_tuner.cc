@@ -1,5 +1,7 @@
 #include "api/step_tuner.h"
 
+#include <algorithm>
+
 #include "base/energy_json.h"
 #include "base/json.h"
 
@@ -32,7 +34,10 @@ Outcome StepTuner::step(double steps) {
   steps_ += steps;
   if (steps_ < optimizer().next_look()) return {};
   const Measurement so_far = window_.so_far();
-  return tuner_->observe({so_far.duration, of_gpus(so_far), steps_});
+  StepTotals totals{so_far.duration, of_gpus(so_far), steps_};
+  for (const std::string& device : tuner_->devices())
+    totals.gpus.push_back(so_far.of_device(device));
+  return tuner_->observe(totals);
 }
 
 std::string StepTuner::json() const {
@@ -41,10 +46,18 @@ std::string StepTuner::json() const {
   json["steps"] = steps_;
   json["settled"] = optimizer().phase() == PowerLimitOptimizer::Phase::kSettled;
   json["limit_w"] = optimizer().limit() ? Json(optimizer().limit()->value()) : Json();
+  Json limits = Json::array();
+  for (const Watts limit : optimizer().limits()) limits.push_back(limit.value());
+  json["limits_w"] = std::move(limits);
   Json points = Json::array();
-  for (const Point& point : optimizer().points()) {
+  for (std::size_t i = 0; i < optimizer().points().size(); ++i) {
+    const Point& point = optimizer().points()[i];
+    const GpuLimits& under = optimizer().limits_of_points()[i];
     Json one = Json::object();
-    one["power_limit_w"] = point.config.number("power limit").value_or(0);
+    one["power_limit_w"] = std::max_element(under.begin(), under.end())->value();
+    Json each = Json::array();
+    for (const Watts limit : under) each.push_back(limit.value());
+    one["power_limits_w"] = std::move(each);
     one["time_s"] = point.time.value();
     one["energy"] = to_json(point.energy);
     points.push_back(std::move(one));

@@ -1,6 +1,9 @@
 // perjoule train power-limit: find the power limit of a training while it goes on.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/energy_text.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -15,6 +18,8 @@
 #include "frontier/frontier.h"
 #include "meter/calibration.h"
 #include "meter/command_run.h"
+#include "meter/power_course.h"
+#include "train/activity_tuner.h"
 #include "train/power_limit_tuner.h"
 
 namespace perjoule::cli {
@@ -33,6 +38,7 @@ Result<double> steps_option(const Arguments& arguments, std::string_view option)
 Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
   PowerLimitPlan plan;
   PJ_TRY(plan.rule, rule_from(arguments));
+  plan.per_gpu = arguments.has("per-gpu");
   const bool any_rule = !std::holds_alternative<Knee>(plan.rule) || arguments.has("knee");
   if (!any_rule) plan.rule = EtaCost{};
   PJ_TRY(plan.warm_up_steps, steps_option(arguments, "warm-up"));
@@ -56,14 +62,41 @@ Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
   return plan;
 }
 
+/// How often the power is looked into for its rhythm, at most.
+constexpr Seconds kListenEvery{0.25};
+
+Result<bool> by_activity(const Arguments& arguments) {
+  const std::string& way = arguments.value("steps");
+  if (way == "reported") return false;
+  if (way != "activity")
+    return Error::invalid_argument("--steps " + way + ": there are reported and activity");
+  if (arguments.has("unit-pattern")) {
+    return Error::invalid_argument("--steps activity counts no output: leave out --unit-pattern");
+  }
+  if (arguments.has("per-gpu")) {
+    return Error::invalid_argument(
+        "--per-gpu wants steps that are counted: whether one GPU holds up the others by a "
+        "hundredth "
+        "is less than a rhythm can tell",
+        "leave out --steps activity");
+  }
+  return true;
+}
+
 Result<CommandOptions> read_command(const Arguments& arguments) {
   CommandOptions options;
   options.spawn.arguments = arguments.command();
   options.spawn.output_to_error = arguments.json();
+  PJ_TRY(options.every, read_period(arguments));
+  PJ_TRY(const bool activity, by_activity(arguments));
+  if (activity) {
+    options.pace = SamplePace::kSeesTicks;
+    options.progress_every = kListenEvery;
+    return options;
+  }
   options.count_units = true;
   options.unit = "step";
   if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
-  PJ_TRY(options.every, read_period(arguments));
   options.progress_at_units = true;
   return options;
 }
@@ -78,13 +111,13 @@ Result<ChosenSources> job_gpus(const Arguments& arguments, const Inventory& mach
   return chosen;
 }
 
-void tell_progress(const PowerLimitTuner& tuner, std::size_t& told) {
+void tell_progress(const PowerLimitTuner& tuner, std::string_view unit, std::size_t& told) {
   const PowerLimitOptimizer& optimizer = tuner.optimizer();
   if (told > optimizer.points().size()) told = 0;
   for (; told < optimizer.points().size(); ++told) {
     const Point& point = optimizer.points()[told];
-    complain(fmt::format("{}: {} and {} a step", point.config.text(), to_text(point.time, 4),
-                         with_uncertainty(point.energy)));
+    complain(fmt::format("{}: {} and {} a {}", point.config.text(), to_text(point.time, 4),
+                         with_uncertainty(point.energy), unit));
   }
 }
 
@@ -94,10 +127,24 @@ struct Answer {
   std::optional<Choice> choice;
   int repeats = 0;
   std::vector<std::string> notes;
-  Outcome set = {};
+  std::vector<std::pair<std::string, Watts>> chosen = {};  ///< of each GPU, where decided per GPU
+  std::string unit = "step";
+  double steps = 0;
+  /// Of steps reckoned from activity: the rhythm of each point, and why there is none (any more).
+  std::vector<ActivityPeriod> periods = {};
+  std::string no_rhythm = {};
 };
 
-Json document(const Answer& answer, const Rule& rule) {
+Json period_json(const ActivityPeriod& period) {
+  Json json = Json::object();
+  json["power_limit_w"] = period.limit.value();
+  json["period_s"] = period.period.value();
+  json["expanded_s"] = 2 * period.sigma.value();
+  json["regularity"] = period.regularity;
+  return json;
+}
+
+Json document(const Answer& answer, const Rule& rule, bool per_gpu) {
   Json json = Json::object();
   json["schema"] = "perjoule.train-power-limit.v1";
   json["rule"] = text_of(rule);
@@ -106,16 +153,49 @@ Json document(const Answer& answer, const Rule& rule) {
   Json notes = Json::array();
   for (const std::string& note : answer.notes) notes.push_back(note);
   json["notes"] = std::move(notes);
-  json["steps"] = answer.run.units;
+  json["steps"] = answer.steps;
+  json["steps_are"] = answer.unit == "step" ? "reported" : "activity";
+  if (!answer.periods.empty()) {
+    Json periods = Json::array();
+    for (const ActivityPeriod& period : answer.periods) periods.push_back(period_json(period));
+    json["periods"] = std::move(periods);
+  }
   json["exit_status"] = answer.run.end.status;
+  if (per_gpu) {
+    Json limits = Json::array();
+    for (const auto& [device, limit] : answer.chosen) {
+      Json one = Json::object();
+      one["gpu"] = device;
+      one["power_limit_w"] = limit.value();
+      limits.push_back(std::move(one));
+    }
+    json["per_gpu"] = std::move(limits);
+  }
   if (answer.choice) {
     const auto frontier = Frontier::make(answer.points);
     FrontierView view{*frontier, *answer.choice};
-    view.unit = "step";
+    view.unit = answer.unit;
     view.all = true;
     json["result"] = frontier_json(view);
   }
   return json;
+}
+
+void tell_of_no_choice(const Answer& answer) {
+  const bool activity = answer.unit != "step";
+  if (activity && answer.steps == 0) {
+    complain(
+        fmt::format("no rhythm was found in the power of the GPUs ({}): every limit was left as it "
+                    "was; count steps with --unit-pattern or PERJOULE_UNIT_FD",
+                    answer.no_rhythm));
+    return;
+  }
+  complain(fmt::format(
+      "the command ended before all limits were measured ({} counted, {} measured): no choice",
+      counted(std::floor(answer.steps), answer.unit),
+      counted(static_cast<double>(answer.points.size()), "limit")));
+  if (answer.steps == 0)
+    complain("no step was counted: give --unit-pattern, or write to PERJOULE_UNIT_FD");
 }
 
 void show(const Answer& answer) {
@@ -123,25 +203,86 @@ void show(const Answer& answer) {
   if (answer.repeats > 0)
     complain(
         fmt::format("the workload changed: measured again {}", counted(answer.repeats, "time")));
-  if (!answer.choice) {
-    complain(fmt::format(
-        "the command ended before all limits were measured ({} counted, {} measured): no choice",
-        counted(answer.run.units, "step"),
-        counted(static_cast<double>(answer.points.size()), "limit")));
-    if (answer.run.units == 0)
-      complain("no step was counted: give --unit-pattern, or write to PERJOULE_UNIT_FD");
-    return;
-  }
+  if (!answer.choice) return tell_of_no_choice(answer);
   const auto frontier = Frontier::make(answer.points);
   FrontierView view{*frontier, *answer.choice};
-  view.unit = "step";
+  view.unit = answer.unit;
   view.all = true;
   print(frontier_text(view));
+  for (const auto& [device, limit] : answer.chosen)
+    print(fmt::format("  {}: {:g} W\n", device, limit.value()));
+}
+
+/// What both ways of counting need.
+struct Job {
+  Meter& meter;
+  CommandOptions options;
+  PowerLimitTuner tuner;
+};
+
+void take(const PowerLimitTuner& tuner, Answer& answer) {
+  answer.points = tuner.optimizer().points();
+  answer.choice = tuner.optimizer().choice();
+  answer.repeats = tuner.optimizer().repeats();
+  answer.notes = tuner.notes();
+  const GpuLimits& limits = tuner.optimizer().limits();
+  const std::vector<std::string> devices = tuner.devices();
+  if (!answer.choice || limits.size() != devices.size()) return;
+  for (std::size_t i = 0; i < limits.size(); ++i) answer.chosen.emplace_back(devices[i], limits[i]);
+}
+
+/// Runs the command; its steps are those that it reports.
+Result<Answer> tune_by_reports(Job job) {
+  Answer answer;
+  std::size_t told = 0;
+  Outcome set;
+  const std::vector<std::string> devices = job.tuner.devices();
+  job.options.progress = [&](const RunProgress& progress) {
+    // Between units the totals hold a part of a step.
+    if (!progress.at_unit || !set) return;
+    StepTotals totals{progress.elapsed, progress.energy, progress.units};
+    for (const std::string& device : devices)
+      totals.gpus.push_back(progress.so_far.of_device(device));
+    set = job.tuner.observe(totals);
+    if (!set) complain("power limit: " + set.error().text());
+    tell_progress(job.tuner, answer.unit, told);
+  };
+  PJ_TRY(answer.run, run_command(job.meter, job.options));
+  answer.steps = answer.run.units;
+  take(job.tuner, answer);
+  return answer;
+}
+
+/// Runs the command; its steps are reckoned from the rhythm of its GPUs' power.
+Result<Answer> tune_by_activity(Job job) {
+  Answer answer;
+  answer.unit = "period";
+  std::size_t told = 0;
+  bool failed = false;
+  PowerCourse course(job.meter);
+  ActivityTuner tuner(std::move(job.tuner), course.step());
+  job.options.progress = [&](const RunProgress& progress) {
+    if (failed) return;
+    const auto restart = tuner.observe(progress.elapsed, progress.energy, course.watts());
+    failed = !restart;
+    if (failed) complain("power limit: " + restart.error().text());
+    if (restart && *restart) course.restart();
+    tell_progress(tuner.tuner(), answer.unit, told);
+  };
+  PJ_TRY(answer.run, run_command(job.meter, job.options));
+  answer.steps = tuner.steps();
+  answer.periods = tuner.periods();
+  answer.no_rhythm = tuner.missing();
+  take(tuner.tuner(), answer);
+  answer.notes.insert(answer.notes.end(), tuner.notes().begin(), tuner.notes().end());
+  if (tuner.given_up()) answer.choice.reset();
+  return answer;
 }
 
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(const PowerLimitPlan plan, read_plan(arguments));
-  PJ_TRY(CommandOptions options, read_command(arguments));
+  PJ_TRY(const CommandOptions options, read_command(arguments));
+  PJ_TRY(const bool activity, by_activity(arguments));
   const RealClock clock;
   PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_TRY(const ChosenSources gpus, job_gpus(arguments, machine));
@@ -151,24 +292,13 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(PowerLimitTuner tuner, PowerLimitTuner::make(knobs, journal, plan));
   PJ_TRY(const std::vector<Calibration> calibrations, load_calibrations(calibration_path()));
   Meter meter(gpus.sources, clock, kTimelineBytes, calibrations);
-  Answer answer;
-  std::size_t told = 0;
-  options.progress = [&](const RunProgress& progress) {
-    // Between units the totals hold a part of a step.
-    if (!progress.at_unit || !answer.set) return;
-    answer.set = tuner.observe({progress.elapsed, progress.energy, progress.units});
-    if (!answer.set) complain("power limit: " + answer.set.error().text());
-    tell_progress(tuner, told);
-  };
-  PJ_TRY(answer.run, run_command(meter, options));
+  Job job{meter, options, std::move(tuner)};
+  PJ_TRY(const Answer answer,
+         activity ? tune_by_activity(std::move(job)) : tune_by_reports(std::move(job)));
   const Outcome restored = journal.restore();
   if (!restored) complain(restored.error().text());
-  answer.points = tuner.optimizer().points();
-  answer.choice = tuner.optimizer().choice();
-  answer.repeats = tuner.optimizer().repeats();
-  answer.notes = tuner.notes();
   if (arguments.json()) {
-    print(document(answer, plan.rule).dump(2) + "\n");
+    print(document(answer, plan.rule, plan.per_gpu).dump(2) + "\n");
   } else {
     show(answer);
   }
@@ -188,13 +318,22 @@ Verb train_power_limit_verb() {
       "limit is put back,\n"
       "also after a signal, and after SIGKILL by the next perjoule. When a step's time or energy "
       "changes by --drift,\n"
-      "all is measured again. Steps are the lines the command writes to the descriptor "
+      "all is measured again. With --per-gpu those that the others wait for keep that limit, and "
+      "the "
+      "rest take the\n"
+      "least energy that keeps up. Steps are the lines the command writes to the descriptor "
       "PERJOULE_UNIT_FD, or matches\n"
-      "of --unit-pattern. The exit status is the command's own (128 + signal), 125 when measuring "
+      "of --unit-pattern; or, with --steps activity, the periods of the GPUs' power, of a program "
+      "that says nothing\n"
+      "of them: where there is no clear rhythm, the limits stay as they are. The exit status is "
+      "the command's own (128 + signal), 125 when measuring "
       "failed.";
   verb.options = {
       {"unit-pattern", "REGEX",
        "count steps in the output: a match each, or its group is the count so far"},
+      {"steps", "WAY", "reported, or activity: reckoned from the rhythm of the GPUs' power",
+       "reported"},
+      {"per-gpu", "", "each GPU of the job its own limit, where that costs the job no time"},
       {"gpu", "WORD,...", "the job's GPUs; all it may see otherwise", "", true},
       {"limits", "RANGE", "limits to try, W: 100:250:25; otherwise the GPU's own range by 25 W"},
       {"warm-up", "STEPS", "under each limit before it is measured", "10"},
@@ -208,6 +347,8 @@ Verb train_power_limit_verb() {
   verb.own_failure = kOurFailure;
   verb.examples = {
       "perjoule train power-limit --unit-pattern 'step (\\d+)' -- python3 train.py",
+      "perjoule train power-limit --steps activity -- ./train",
+      "perjoule train power-limit --per-gpu --unit-pattern 'step (\\d+)' -- torchrun train.py",
       "perjoule train power-limit --slowdown 5% --limits 150:300:25 --json -- ./train",
   };
   verb.run = [](const Arguments& arguments) -> Result<int> {

@@ -110,6 +110,11 @@ void Channel::rebase() noexcept {
   last_microwatts_.reset();
 }
 
+void Channel::restart_timeline() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (timeline_) timeline_->clear();
+}
+
 std::unique_ptr<Timeline> Channel::timeline() const {
   const std::lock_guard lock(mutex_);
   return timeline_ ? std::make_unique<Timeline>(*timeline_) : nullptr;

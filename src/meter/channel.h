@@ -54,6 +54,8 @@ class Channel {
 
   /// A copy for readers that are not the sampler. Null when no timeline is kept.
   std::unique_ptr<Timeline> timeline() const;
+  /// Forgets the course so far; totals stay.
+  void restart_timeline() noexcept;
   std::size_t timeline_bytes() const { return timeline_ ? timeline_->bytes() : 0; }
 
  private:

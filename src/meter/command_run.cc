@@ -16,7 +16,6 @@
 #include "device/cpu_facts.h"
 #include "device/process_times.h"
 #include "meter/process_tree.h"
-#include "meter/sampler.h"
 #include "meter/signals.h"
 
 namespace perjoule {
@@ -59,7 +58,7 @@ class CommandLoop {
   Result<CommandResult> run() {
     PJ_TRY(SignalWatch signals, SignalWatch::start());
     signals_ = &signals;
-    PJ_TRY(std::unique_ptr<Sampler> sampler, Sampler::start(meter_, options_.every));
+    PJ_TRY(std::unique_ptr<Sampler> sampler, Sampler::start(meter_, options_.every, options_.pace));
     WindowOptions window_options;
     window_options.sources = options_.sources;
     window_options.tick_aligned = options_.tick_aligned;
@@ -177,8 +176,9 @@ class CommandLoop {
   void report(Instant now, bool at_unit) {
     if (options_.pid) last_tree_cpu_ = tree_cpu(*options_.pid);
     if (!options_.progress) return;
-    const Energy energy = window_->so_far().total();
     RunProgress progress;
+    progress.so_far = window_->so_far();
+    const Energy energy = progress.so_far.total();
     progress.elapsed = now - begin_;
     progress.energy = energy;
     progress.power =
@@ -385,6 +385,7 @@ class CommandLoop {
 
 Joules energy_between(const std::vector<Course>& courses, Instant from, Instant to) {
   std::vector<const SourceInfo*> all;
+  all.reserve(courses.size());
   for (const Course& course : courses) all.push_back(&course.info);
   Joules sum;
   for (const Course& course : courses) {

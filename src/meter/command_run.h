@@ -15,6 +15,7 @@
 #include "meter/attribution.h"
 #include "meter/measurement.h"
 #include "meter/meter.h"
+#include "meter/sampler.h"
 #include "meter/work_units.h"
 
 namespace perjoule {
@@ -27,6 +28,7 @@ struct RunProgress {
   double units = 0;
   bool at_unit = false;  ///< a unit has just been reported, so that the totals hold whole units
   std::optional<Prediction> whole;
+  Measurement so_far;  ///< what `energy` is the total of
 };
 
 struct CommandOptions {
@@ -34,7 +36,8 @@ struct CommandOptions {
   std::optional<std::int64_t> pid;
   /// Stop after this long; ends a program we started, and all below it.
   std::optional<Seconds> duration;
-  Seconds every{0.1};                ///< sampling period
+  Seconds every{0.1};  ///< sampling period
+  SamplePace pace = SamplePace::kOnceATick;
   std::vector<std::string> sources;  ///< ids; empty for all
   bool tick_aligned = false;         ///< the window's ends; see WindowOptions
   /// End the program, and all below it, when the total reaches this. The total is looked at once a

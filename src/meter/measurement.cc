@@ -38,6 +38,15 @@ Energy Measurement::total() const {
   return sum.value_or(Energy::missing("no source"));
 }
 
+Energy Measurement::of_device(std::string_view device) const {
+  std::optional<Energy> sum;
+  for (const SourceMeasurement& source : sources) {
+    if (source.info.device != device || !is_summed(source)) continue;
+    sum = sum ? *sum + source.energy : source.energy;
+  }
+  return sum.value_or(Energy::missing(std::string(device)));
+}
+
 Watts Measurement::mean_power() const {
   return duration.value() > 0 ? total().joules / duration : Watts(0);
 }

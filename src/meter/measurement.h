@@ -49,6 +49,8 @@ struct Measurement {
   /// Sum of the sources that overlap no other one measured here. Missing when any of them is
   /// missing.
   Energy total() const;
+  /// Sum of one device's sources that overlap no other one measured here; missing when it has none.
+  Energy of_device(std::string_view device) const;
   /// Mean power of the total.
   Watts mean_power() const;
 };

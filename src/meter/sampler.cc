@@ -10,6 +10,10 @@
 namespace perjoule {
 namespace {
 
+// Of a source whose ticks are to be seen: a change is then known to a quarter of a tick.
+constexpr double kReadsATick = 4;
+constexpr Seconds kShortestPeriod{1e-3};
+
 /// How often a channel has to be read for its total to stay right; 0 for never.
 Seconds upkeep_period(const SourceInfo& info) {
   if (info.kind == SourceKind::kPowerGauge) return std::max(info.tick, Seconds(1e-3));
@@ -21,12 +25,14 @@ Seconds upkeep_period(const SourceInfo& info) {
 
 }  // namespace
 
-SampleSchedule::SampleSchedule(Meter& meter, Seconds every) : meter_(meter) {
+SampleSchedule::SampleSchedule(Meter& meter, Seconds every, SamplePace pace) : meter_(meter) {
   const std::int64_t now = meter.clock().now().ns;
   for (const auto& channel : meter.channels()) {
     const SourceInfo& info = channel->info();
     const Seconds upkeep = upkeep_period(info);
     Seconds period = every.value() > 0 ? std::max(every, info.tick) : upkeep;
+    if (pace == SamplePace::kSeesTicks && info.tick.value() > 0 && info.overlaps.empty())
+      period = std::max(info.tick / kReadsATick, kShortestPeriod);
     // However slow a course the user asks for, a counter must not wrap twice between two reads.
     if (info.kind == SourceKind::kEnergyCounter && upkeep.value() > 0)
       period = std::min(period, upkeep);
@@ -56,8 +62,8 @@ void SampleSchedule::note_missed(std::uint64_t ticks) noexcept {
   }
 }
 
-Result<std::unique_ptr<Sampler>> Sampler::start(Meter& meter, Seconds every) {
-  std::unique_ptr<Sampler> sampler(new Sampler(meter, every));
+Result<std::unique_ptr<Sampler>> Sampler::start(Meter& meter, Seconds every, SamplePace pace) {
+  std::unique_ptr<Sampler> sampler(new Sampler(meter, every, pace));
   const Seconds period = sampler->schedule_.period();
   if (period.value() <= 0) return sampler;
   sampler->timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));

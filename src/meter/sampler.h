@@ -16,12 +16,17 @@
 
 namespace perjoule {
 
+enum class SamplePace {
+  kOnceATick,  ///< no faster than a source ticks: enough for its course
+  kSeesTicks,  ///< sources that overlap no other, four times a tick: when they ticked is known too
+};
+
 /// When each channel is due; separated from the thread so that a virtual clock can drive it.
 class SampleSchedule {
  public:
   /// `every` is the wanted period; a channel's own is at least its tick. With `every` of 0 only
   /// what must be kept up is read: gauges at their tick, and counters before they could wrap twice.
-  SampleSchedule(Meter& meter, Seconds every);
+  SampleSchedule(Meter& meter, Seconds every, SamplePace pace = SamplePace::kOnceATick);
 
   /// The shortest period of all channels; 0 when none needs sampling.
   Seconds period() const { return period_; }
@@ -44,14 +49,16 @@ class SampleSchedule {
 class Sampler {
  public:
   /// Starts the thread. Nothing to sample is no error: the thread is then not started.
-  static Result<std::unique_ptr<Sampler>> start(Meter& meter, Seconds every);
+  static Result<std::unique_ptr<Sampler>> start(Meter& meter, Seconds every,
+                                                SamplePace pace = SamplePace::kOnceATick);
   ~Sampler();
   void stop();
   std::uint64_t missed_ticks() const { return missed_.load(); }
   std::uint64_t ticks() const { return ticks_.load(); }
 
  private:
-  Sampler(Meter& meter, Seconds every) : schedule_(meter, every), clock_(meter.clock()) {}
+  Sampler(Meter& meter, Seconds every, SamplePace pace)
+      : schedule_(meter, every, pace), clock_(meter.clock()) {}
   void loop() noexcept;
 
   SampleSchedule schedule_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontier/frontier.h"
@@ -20,13 +21,47 @@ bool needs_all_limits(const Rule& rule) {
   return slowdown != nullptr && !slowdown->setting.empty();
 }
 
+Outcome check_limits(const std::vector<Watts>& limits) {
+  if (limits.empty()) return Error::invalid_argument("no power limit to try");
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (!(limits[i].value() > 0) || (i > 0 && !(limits[i] < limits[i - 1])))
+      return Error::invalid_argument("the power limits to try do not descend, or are not above 0");
+  }
+  return {};
+}
+
+Outcome check_gpus(const PowerLimitPlan& plan) {
+  for (const std::vector<Watts>& limits : plan.gpus) {
+    PJ_CHECK(check_limits(limits));
+    if (limits.size() != plan.gpus.front().size())
+      return Error::invalid_argument("the GPUs have not equally many power limits to try");
+  }
+  const auto* slowdown = std::get_if<MaxSlowdown>(&plan.rule);
+  if (slowdown != nullptr && !slowdown->setting.empty()) {
+    return Error::invalid_argument("the lowest limit is not one where each GPU has its own",
+                                   "leave out --lowest, or decide on all GPUs together");
+  }
+  return {};
+}
+
 }  // namespace
 
+std::string text_of(const GpuLimits& limits) {
+  std::string text;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (i > 0 && std::count(limits.begin(), limits.end(), limits[0]) ==
+                     static_cast<std::ptrdiff_t>(limits.size()))
+      break;
+    text += fmt::format("{}{:g}", i > 0 ? "/" : "", limits[i].value());
+  }
+  return text + " W";
+}
+
 Result<PowerLimitOptimizer> PowerLimitOptimizer::make(PowerLimitPlan plan) {
-  if (plan.limits.empty()) return Error::invalid_argument("no power limit to try");
-  for (std::size_t i = 0; i < plan.limits.size(); ++i) {
-    if (!(plan.limits[i].value() > 0) || (i > 0 && !(plan.limits[i] < plan.limits[i - 1])))
-      return Error::invalid_argument("the power limits to try do not descend, or are not above 0");
+  if (plan.gpus.empty()) {
+    PJ_CHECK(check_limits(plan.limits));
+  } else {
+    PJ_CHECK(check_gpus(plan));
   }
   if (!(plan.wait_steps >= 0) || !(plan.warm_up_steps >= 0) || !(plan.profile_steps > 0))
     return Error::invalid_argument("steps to wait or to warm up are below 0, or none to measure");
@@ -34,25 +69,49 @@ Result<PowerLimitOptimizer> PowerLimitOptimizer::make(PowerLimitPlan plan) {
   if (auto* eta = std::get_if<EtaCost>(&plan.rule)) {
     if (!(eta->eta >= 0 && eta->eta <= 1))
       return Error::invalid_argument(fmt::format("eta {} lies outside 0 to 1", eta->eta));
-    if (!eta->max_power) eta->max_power = plan.limits.front();
+    if (!eta->max_power) {
+      Watts highest;
+      for (const auto& limits : plan.gpus) highest += limits.front();
+      eta->max_power = plan.gpus.empty() ? plan.limits.front() : highest;
+    }
   }
   return PowerLimitOptimizer(std::move(plan));
 }
 
-std::optional<Watts> PowerLimitOptimizer::ask(Watts limit) {
-  if (asked_ == limit) return std::nullopt;
-  asked_ = limit;
-  return limit;
+std::size_t PowerLimitOptimizer::places() const {
+  return plan_.gpus.empty() ? plan_.limits.size() : plan_.gpus.front().size();
 }
 
-std::optional<Watts> PowerLimitOptimizer::observe(const StepTotals& now) {
+GpuLimits PowerLimitOptimizer::at_place(std::size_t place) const {
+  if (plan_.gpus.empty()) return {plan_.limits[place]};
+  return at_places(std::vector<std::size_t>(plan_.gpus.size(), place));
+}
+
+GpuLimits PowerLimitOptimizer::at_places(const std::vector<std::size_t>& places) const {
+  GpuLimits limits;
+  for (std::size_t k = 0; k < places.size(); ++k) limits.push_back(plan_.gpus[k][places[k]]);
+  return limits;
+}
+
+std::optional<Watts> PowerLimitOptimizer::limit() const {
+  if (asked_.empty()) return std::nullopt;
+  return *std::max_element(asked_.begin(), asked_.end());
+}
+
+std::optional<GpuLimits> PowerLimitOptimizer::ask(GpuLimits limits) {
+  if (asked_ == limits) return std::nullopt;
+  asked_ = std::move(limits);
+  return asked_;
+}
+
+std::optional<GpuLimits> PowerLimitOptimizer::observe(const StepTotals& now) {
   if (!mark_) mark_ = now;
   const double steps = now.steps - mark_->steps;
   switch (phase_) {
     case Phase::kWaiting:
       if (steps < plan_.wait_steps) return std::nullopt;
       mark_ = now;
-      return begin_profile();
+      return begin_profile(at_place(next_));
     case Phase::kWarmUp:
       if (steps < plan_.warm_up_steps) return std::nullopt;
       mark_ = now;
@@ -88,22 +147,62 @@ void PowerLimitOptimizer::epoch_ended() {
   if (phase_ == Phase::kProfiling) phase_ = Phase::kWarmUp;
 }
 
-std::optional<Watts> PowerLimitOptimizer::begin_profile() {
+std::optional<GpuLimits> PowerLimitOptimizer::begin_profile(GpuLimits limits) {
   phase_ = Phase::kWarmUp;
-  return ask(plan_.limits[next_]);
+  return ask(std::move(limits));
 }
 
-std::optional<Watts> PowerLimitOptimizer::end_profile(const StepTotals& now) {
+std::optional<GpuLimits> PowerLimitOptimizer::end_profile(const StepTotals& now) {
   const double steps = now.steps - mark_->steps;
   Point point;
-  point.config.set("power limit", fmt::format("{:g} W", asked_->value()));
+  point.config.set("power limit", text_of(asked_));
   point.time = (now.time - mark_->time) / steps;
   point.energy = (now.energy - mark_->energy) / steps;
-  points_.push_back(std::move(point));
+  point.energy.random = Joules(
+      std::hypot(point.energy.random.value(), (point.energy.joules * now.uncertainty).value()));
+  const auto before = std::find(limits_of_points_.begin(), limits_of_points_.end(), asked_);
+  if (before == limits_of_points_.end()) {
+    points_.push_back(std::move(point));
+    limits_of_points_.push_back(asked_);
+  } else {
+    // Where the search begins is measured once more, as it is now.
+    points_[static_cast<std::size_t>(before - limits_of_points_.begin())] = std::move(point);
+  }
+  auto limits = go_on(now);
   mark_ = now;
-  ++next_;
-  if (next_ == plan_.limits.size() || rest_is_dominated()) return settle();
-  return begin_profile();
+  return limits;
+}
+
+std::optional<GpuLimits> PowerLimitOptimizer::go_on(const StepTotals& now) {
+  // Without each GPU's energy, before as now, there is nothing to decide by.
+  const bool each = now.gpus.size() == plan_.gpus.size() && mark_->gpus.size() == now.gpus.size();
+  if (search_) {
+    if (!each) return settle();
+    const double steps = now.steps - mark_->steps;
+    GpuSteps measured;
+    measured.time = (now.time - mark_->time) / steps;
+    for (std::size_t k = 0; k < now.gpus.size(); ++k)
+      measured.energy.push_back((now.gpus[k].joules - mark_->gpus[k].joules) / steps);
+    search_->told(measured);
+  } else {
+    ++next_;
+    if (next_ < places() && !rest_is_dominated()) return begin_profile(at_place(next_));
+    if (plan_.gpus.size() < 2 || !each || !begin_search()) return settle();
+  }
+  return search_->done() ? settle() : begin_profile(at_places(search_->limits()));
+}
+
+/// From the limit that the rule chooses for all.
+bool PowerLimitOptimizer::begin_search() {
+  if (!choose()) return false;
+  search_.emplace(plan_.gpus.size(), places(), choice_->chosen);
+  choice_.reset();
+  return true;
+}
+
+std::optional<GpuLimits> PowerLimitOptimizer::leave_out_rest() {
+  mark_.reset();
+  return settle();
 }
 
 bool PowerLimitOptimizer::rest_is_dominated() const {
@@ -116,21 +215,24 @@ bool PowerLimitOptimizer::rest_is_dominated() const {
   return true;
 }
 
-std::optional<Watts> PowerLimitOptimizer::settle() {
-  phase_ = Phase::kSettled;
-  strange_ = 0;
+bool PowerLimitOptimizer::choose() {
   const auto frontier = Frontier::make(points_);
   const auto choice = frontier ? frontier->choose(plan_.rule) : Result<Choice>(fail(frontier));
-  if (!choice) {
-    // Steps of no time or energy: nothing to choose by, so as fast as it goes.
-    choice_.reset();
-    return ask(plan_.limits.front());
-  }
-  choice_ = *choice;
-  return ask(plan_.limits[choice_->chosen]);
+  choice_.reset();
+  if (choice) choice_ = *choice;
+  return choice_.has_value();
 }
 
-std::optional<Watts> PowerLimitOptimizer::watch(const StepTotals& now) {
+std::optional<GpuLimits> PowerLimitOptimizer::settle() {
+  phase_ = Phase::kSettled;
+  strange_ = 0;
+  search_.reset();
+  // Steps of no time or energy: nothing to choose by, so as fast as it goes.
+  if (!choose()) return ask(at_place(0));
+  return ask(limits_of_points_[choice_->chosen]);
+}
+
+std::optional<GpuLimits> PowerLimitOptimizer::watch(const StepTotals& now) {
   const double steps = now.steps - mark_->steps;
   if (plan_.drift == 0 || !choice_) return std::nullopt;
   if (steps < plan_.warm_up_steps + plan_.profile_steps ||
@@ -144,10 +246,11 @@ std::optional<Watts> PowerLimitOptimizer::watch(const StepTotals& now) {
   strange_ = strange ? strange_ + 1 : 0;
   if (strange_ < kStrangeWindows) return std::nullopt;
   points_.clear();
+  limits_of_points_.clear();
   choice_.reset();
   next_ = 0;
   ++repeats_;
-  return begin_profile();
+  return begin_profile(at_place(next_));
 }
 
 }  // namespace perjoule

@@ -3,7 +3,7 @@
 //
 //   PJ_TRY(PowerLimitOptimizer optimizer, PowerLimitOptimizer::make(plan));
 //   // whenever steps have been counted:
-//   if (const auto limit = optimizer.observe({elapsed, energy, steps})) set(*limit);
+//   if (const auto limits = optimizer.observe({elapsed, energy, steps})) set(*limits);
 //   optimizer.epoch_ended();     // what follows (validation) is no training step
 //
 // It turns nothing and reads nothing itself: energy, time and steps are told as running totals, and
@@ -14,6 +14,11 @@
 // took more energy a step than the one before, the lower ones are left out: energy over the limit
 // has one valley, so that no rule would choose them. (Rules that look at the limit itself or at
 // power try them all.)
+//
+// With lists of limits of several GPUs (PowerLimitPlan::gpus) the limit that the rule chose for all
+// is where a PerGpuSearch begins, which lowers those that keep up with less. What it measured are
+// points like any other, and the rule has the last word among all of them: a decision by GPU that
+// does not hold is simply not chosen.
 #pragma once
 
 #include <optional>
@@ -23,11 +28,16 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "frontier/rule.h"
+#include "train/per_gpu_search.h"
 
 namespace perjoule {
 
 struct PowerLimitPlan {
   std::vector<Watts> limits;  ///< to try, highest first; at least one
+  /// The job's GPUs may end up under different limits (PowerLimitTuner makes `gpus` of it).
+  bool per_gpu = false;
+  /// Of each GPU in place of `limits`, all of one length: those of one place are tried together.
+  std::vector<std::vector<Watts>> gpus = {};
   Rule rule = EtaCost{};
   double wait_steps = 1;      ///< before the first limit is set
   double warm_up_steps = 10;  ///< under each limit before it is measured; may be 0
@@ -38,11 +48,20 @@ struct PowerLimitPlan {
   double drift = 0.10;
 };
 
+/// A limit for all GPUs of a job, or one for each.
+using GpuLimits = std::vector<Watts>;
+/// "250 W", or of several that differ "250/200 W".
+std::string text_of(const GpuLimits& limits);
+
 /// Running totals since some start.
 struct StepTotals {
   Seconds time;
   Energy energy;
   double steps = 0;
+  /// One standard error, relative, of the steps since the running window began: not 0 where they
+  /// are reckoned and not counted.
+  double uncertainty = 0;
+  std::vector<Energy> gpus = {};  ///< of each GPU, where they are decided on one by one
 };
 
 class PowerLimitOptimizer {
@@ -53,21 +72,35 @@ class PowerLimitOptimizer {
 
   enum class Phase { kWaiting, kWarmUp, kProfiling, kSettled };
 
-  /// Tells the totals now; answers the limit to set, when it is to change. Totals must not go back.
-  std::optional<Watts> observe(const StepTotals& now);
+  /// Tells the totals now; answers the limits to set, when they are to change. Totals must not go
+  /// back.
+  std::optional<GpuLimits> observe(const StepTotals& now);
   /// Throws the running measurement away: what follows is no training. It is begun again with the
   /// next step.
   void epoch_ended();
+
+  /// The limit asked for last cannot be measured, nor would the lower ones: chooses among those
+  /// that were, at least one, and answers the limits to set when they are to change.
+  std::optional<GpuLimits> leave_out_rest();
+  /// When the running window (waiting, warming up, measuring, watching) began; nothing right after
+  /// epoch_ended().
+  std::optional<Seconds> window_began() const {
+    return mark_ ? std::optional<Seconds>(mark_->time) : std::nullopt;
+  }
 
   /// The count of steps before which observe() would change nothing: totals, which cost a reading
   /// of every GPU, need not be known before.
   double next_look() const;
 
   Phase phase() const { return phase_; }
-  /// The limit asked for last.
-  std::optional<Watts> limit() const { return asked_; }
+  /// The limit asked for last; of several GPUs the highest.
+  std::optional<Watts> limit() const;
+  /// The same, of each GPU where they are decided on one by one; empty before the first.
+  const GpuLimits& limits() const { return asked_; }
   /// Steps measured so far: settings "power limit", time and energy a step.
   const std::vector<Point>& points() const { return points_; }
+  /// Under what each point was measured.
+  const std::vector<GpuLimits>& limits_of_points() const { return limits_of_points_; }
   /// What was chosen among points(); only when settled.
   const std::optional<Choice>& choice() const { return choice_; }
   /// How often the workload changed so that all was measured again.
@@ -75,19 +108,27 @@ class PowerLimitOptimizer {
 
  private:
   explicit PowerLimitOptimizer(PowerLimitPlan plan) : plan_(std::move(plan)) {}
-  std::optional<Watts> ask(Watts limit);
-  std::optional<Watts> begin_profile();
-  std::optional<Watts> end_profile(const StepTotals& now);
-  std::optional<Watts> settle();
-  std::optional<Watts> watch(const StepTotals& now);
+  std::size_t places() const;
+  GpuLimits at_place(std::size_t place) const;
+  GpuLimits at_places(const std::vector<std::size_t>& places) const;
+  std::optional<GpuLimits> ask(GpuLimits limits);
+  std::optional<GpuLimits> begin_profile(GpuLimits limits);
+  std::optional<GpuLimits> end_profile(const StepTotals& now);
+  std::optional<GpuLimits> go_on(const StepTotals& now);
+  bool begin_search();
+  bool choose();
+  std::optional<GpuLimits> settle();
+  std::optional<GpuLimits> watch(const StepTotals& now);
   bool rest_is_dominated() const;
 
   PowerLimitPlan plan_;
   Phase phase_ = Phase::kWaiting;
   std::optional<StepTotals> mark_;  ///< where the running phase began
-  std::size_t next_ = 0;            ///< limit being measured
-  std::optional<Watts> asked_;
+  std::size_t next_ = 0;            ///< place of the limits being measured
+  GpuLimits asked_;
   std::vector<Point> points_;
+  std::vector<GpuLimits> limits_of_points_;
+  std::optional<PerGpuSearch> search_;
   std::optional<Choice> choice_;
   int strange_ = 0;  ///< windows in a row that differ from the chosen point
   int repeats_ = 0;

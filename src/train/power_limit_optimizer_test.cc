@@ -36,6 +36,7 @@ class Machine {
     totals_.energy.joules += taken.second;
     totals_.steps += 1;
   }
+  void set(const GpuLimits& limits) { set(limits.front()); }
   void set(Watts limit) {
     limit_ = limit;
     asked_.push_back(limit);
@@ -165,7 +166,50 @@ TEST(PowerLimitOptimizer, LimitsThatAreOnlyWorseAreLeftOut) {
   EXPECT_EQ(machine.limit(), Watts(200));
 }
 
+TEST(PowerLimitOptimizer, LimitsThatCannotBeMeasuredAreLeftOut) {
+  auto optimizer = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150}));
+  Machine machine(curve, Watts(300));
+  while (optimizer->points().size() < 2) {
+    if (const auto limits = optimizer->observe(machine.totals())) machine.set(*limits);
+    machine.step();
+  }
+  if (const auto limits = optimizer->leave_out_rest()) machine.set(*limits);
+  EXPECT_EQ(optimizer->phase(), PowerLimitOptimizer::Phase::kSettled);
+  ASSERT_TRUE(optimizer->choice());
+  EXPECT_EQ(optimizer->points().size(), 2U);
+  EXPECT_EQ(machine.limit(), Watts(250));
+}
+
+TEST(PowerLimitOptimizer, StepsThatAreReckonedWidenTheEnergy) {
+  auto optimizer = PowerLimitOptimizer::make(plan_of({300}));
+  Machine machine(curve, Watts(300));
+  while (optimizer->points().empty()) {
+    StepTotals totals = machine.totals();
+    totals.uncertainty = 0.01;
+    optimizer->observe(totals);
+    machine.step();
+  }
+  const Energy& energy = optimizer->points().front().energy;
+  EXPECT_NEAR(energy.random / energy.joules, 0.01, 1e-9);
+}
+
+TEST(PowerLimitOptimizer, WithoutEachGpusEnergyAllKeepOneLimit) {
+  PowerLimitPlan plan;
+  plan.gpus = {{Watts(300), Watts(200)}, {Watts(600), Watts(400)}};
+  auto optimizer = PowerLimitOptimizer::make(plan);
+  ASSERT_TRUE(optimizer) << optimizer.error().text();
+  Machine machine(curve, Watts(300));
+  machine.run(*optimizer, 1000);
+  EXPECT_EQ(optimizer->phase(), PowerLimitOptimizer::Phase::kSettled);
+  EXPECT_EQ(optimizer->points().front().config.text(), "power limit 300/600 W");
+  EXPECT_EQ(optimizer->limits().size(), 2U);
+  EXPECT_EQ(text_of(GpuLimits{Watts(250), Watts(250)}), "250 W");
+}
+
 TEST(PowerLimitOptimizer, MistakesAreRefused) {
+  PowerLimitPlan unequal;
+  unequal.gpus = {{Watts(300), Watts(200)}, {Watts(300)}};
+  EXPECT_FALSE(PowerLimitOptimizer::make(unequal));
   EXPECT_FALSE(PowerLimitOptimizer::make(plan_of({})));
   EXPECT_FALSE(PowerLimitOptimizer::make(plan_of({200, 300})));
   EXPECT_FALSE(PowerLimitOptimizer::make(plan_of({200, 0})));

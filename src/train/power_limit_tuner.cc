@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace perjoule {
 namespace {
@@ -48,9 +49,49 @@ Result<std::vector<Watts>> limits_between(const std::vector<Knob*>& knobs, Watts
   return limits;
 }
 
+Result<std::vector<std::vector<Watts>>> limits_of_each(const std::vector<Knob*>& knobs,
+                                                       Watts step) {
+  if (!(step.value() > 0)) return Error::invalid_argument("the step between limits is not above 0");
+  bool alike = true;
+  double widest = 0;
+  for (const Knob* knob : knobs) {
+    const KnobInfo& info = knob->info();
+    const KnobInfo& first = knobs.front()->info();
+    alike = alike && info.minimum == first.minimum && info.maximum == first.maximum;
+    widest = std::max(widest, info.maximum - info.minimum);
+  }
+  if (alike) {
+    PJ_TRY(const std::vector<Watts> limits, limits_between(knobs, step));
+    return std::vector<std::vector<Watts>>(knobs.size(), limits);
+  }
+  const double parts = std::ceil(widest / step.value());
+  std::vector<std::vector<Watts>> all;
+  for (const Knob* knob : knobs) {
+    const KnobInfo& info = knob->info();
+    const double part = (info.maximum - info.minimum) / parts;
+    if (part < 1) {
+      return Error::invalid_argument(
+          fmt::format("{} takes {:g} to {:g} W only: too little beside the {:g} W of another",
+                      info.device, info.minimum, info.maximum, widest),
+          "choose GPUs that are more alike, or give --limits");
+    }
+    std::vector<Watts> limits;
+    for (double i = 0; i < parts; ++i) limits.emplace_back(std::round(info.maximum - i * part));
+    limits.emplace_back(info.minimum);
+    all.push_back(std::move(limits));
+  }
+  return all;
+}
+
 Result<PowerLimitTuner> PowerLimitTuner::make(std::vector<Knob*> knobs, KnobJournal& journal,
                                               PowerLimitPlan plan) {
-  if (plan.limits.empty()) {
+  if (plan.per_gpu) {
+    if (plan.limits.empty()) {
+      PJ_TRY(plan.gpus, limits_of_each(knobs, Watts(kUsualStep)));
+    } else {
+      plan.gpus.assign(knobs.size(), plan.limits);
+    }
+  } else if (plan.limits.empty()) {
     PJ_TRY(plan.limits, limits_between(knobs, Watts(kUsualStep)));
   }
   for (const Knob* knob : knobs) {
@@ -62,7 +103,8 @@ Result<PowerLimitTuner> PowerLimitTuner::make(std::vector<Knob*> knobs, KnobJour
       }
     }
   }
-  if (auto* eta = std::get_if<EtaCost>(&plan.rule); eta != nullptr && !eta->max_power) {
+  if (auto* eta = std::get_if<EtaCost>(&plan.rule);
+      eta != nullptr && !eta->max_power && !plan.per_gpu) {
     eta->max_power = plan.limits.front() * static_cast<double>(knobs.size());
   }
   PJ_TRY(PowerLimitOptimizer optimizer, PowerLimitOptimizer::make(std::move(plan)));
@@ -71,15 +113,40 @@ Result<PowerLimitTuner> PowerLimitTuner::make(std::vector<Knob*> knobs, KnobJour
 
 Outcome PowerLimitTuner::observe(const StepTotals& now) {
   if (failed_) return {};
-  const std::optional<Watts> limit = optimizer_.observe(now);
-  if (!limit) return {};
-  const std::string asked = text_of_limit(*limit);
-  for (Knob* knob : knobs_) {
+  const std::optional<GpuLimits> limits = optimizer_.observe(now);
+  return limits ? set(*limits) : Outcome();
+}
+
+Result<bool> PowerLimitTuner::leave_out_rest() {
+  const bool measuring = optimizer_.phase() != PowerLimitOptimizer::Phase::kSettled;
+  if (failed_ || !measuring || optimizer_.points().size() < 2) return false;
+  if (const auto limits = optimizer_.leave_out_rest()) PJ_CHECK(set(*limits));
+  return true;
+}
+
+Outcome PowerLimitTuner::give_up() {
+  failed_ = true;
+  return journal_->restore();
+}
+
+std::vector<std::string> PowerLimitTuner::devices() const {
+  std::vector<std::string> devices;
+  for (const Knob* knob : knobs_) devices.push_back(knob->info().device);
+  return devices;
+}
+
+Outcome PowerLimitTuner::set(const GpuLimits& limits) {
+  for (std::size_t i = 0; i < knobs_.size(); ++i) {
+    Knob* const knob = knobs_[i];
+    const Watts limit = limits.size() == 1 ? limits.front() : limits[i];
+    if (set_[i] == limit) continue;
+    const std::string asked = text_of_limit(limit);
     const Result<std::string> in_force = journal_->turn(*knob, asked);
     if (!in_force) {
       failed_ = true;
       return fail(in_force);
     }
+    set_[i] = limit;
     if (*in_force != asked)
       notes_.push_back(
           fmt::format("{}: {} asked, {} in force", knob->info().device, asked, *in_force));

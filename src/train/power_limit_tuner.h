@@ -1,5 +1,6 @@
 // A PowerLimitOptimizer with its hands on the GPUs of one job: the limits it asks for are set on
-// all of them together, through the journal of knobs, so that they are put back whatever happens.
+// all of them together, or on each its own, through the journal of knobs, so that they are put back
+// whatever happens.
 //
 //   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
 //   PJ_TRY(auto tuner, PowerLimitTuner::make(power_limit_knobs(machine, devices), journal, plan));
@@ -23,9 +24,16 @@ Result<std::vector<Knob*>> power_limit_knobs(const Inventory& machine,
 /// included. invalid_argument when they have no common range, or the step is not above 0.
 Result<std::vector<Watts>> limits_between(const std::vector<Knob*>& knobs, Watts step);
 
+/// Of each knob as many limits, for GPUs that are decided on one by one. Where all have the same
+/// range they are those of limits_between; where not, each GPU's own range is divided into as many
+/// even parts as the widest one has steps (to whole watts), so that one place in all lists is the
+/// same share of what each can do.
+Result<std::vector<std::vector<Watts>>> limits_of_each(const std::vector<Knob*>& knobs, Watts step);
+
 class PowerLimitTuner {
  public:
-  /// Plans without limits get those of limits_between(knobs, 25 W). With the rule EtaCost and no
+  /// Plans without limits get those of limits_between(knobs, 25 W), or of limits_of_each where they
+  /// decide per GPU. With the rule EtaCost and no
   /// Pmax, Pmax is the highest limit of all GPUs together. out_of_range when a limit lies outside a
   /// knob's range, naming both.
   static Result<PowerLimitTuner> make(std::vector<Knob*> knobs, KnobJournal& journal,
@@ -35,16 +43,28 @@ class PowerLimitTuner {
   /// the knobs' own; nothing is changed any more after one.
   Outcome observe(const StepTotals& now);
   void epoch_ended() { optimizer_.epoch_ended(); }
+  /// Chooses among the limits measured so far, as the running one cannot be; false, and nothing
+  /// done, when they are fewer than two.
+  Result<bool> leave_out_rest();
+  /// Puts every limit back, and changes nothing any more.
+  Outcome give_up();
 
   const PowerLimitOptimizer& optimizer() const { return optimizer_; }
+  /// The devices in whose order limits and StepTotals::gpus stand.
+  std::vector<std::string> devices() const;
   /// What a limit came to that is not what was asked for: "gpu:0: 250 W asked, 200 W in force".
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  Outcome set(const GpuLimits& limits);
   PowerLimitTuner(std::vector<Knob*> knobs, KnobJournal& journal, PowerLimitOptimizer optimizer)
-      : knobs_(std::move(knobs)), journal_(&journal), optimizer_(std::move(optimizer)) {}
+      : knobs_(std::move(knobs)),
+        set_(knobs_.size()),
+        journal_(&journal),
+        optimizer_(std::move(optimizer)) {}
 
   std::vector<Knob*> knobs_;
+  std::vector<std::optional<Watts>> set_;  ///< of each knob
   KnobJournal* journal_;
   PowerLimitOptimizer optimizer_;
   std::vector<std::string> notes_;

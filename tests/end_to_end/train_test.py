@@ -33,6 +33,28 @@ class PowerLimit(TwinTest):
     def test_a_program_calls_after_each_step(self):
         self.on_twin("library", gpu="v100")
 
+    def test_steps_are_reckoned_from_the_power_of_the_gpu(self):
+        self.on_twin("activity", gpu="v100")
+        found = json.loads((self.folder / "activity.json").read_text())
+        self.assertEqual(found["steps_are"], "activity")
+        self.assertGreater(found["steps"], 8)
+        for period in found.get("periods", []):
+            self.assertLess(abs(period["period_s"] / 0.67 - 1), 0.05, found)
+
+    def test_without_a_rhythm_no_limit_is_touched(self):
+        self.on_twin("busy", gpu="v100")
+
+    def test_each_gpu_gets_its_own_limit(self):
+        self.on_twin("per_gpu", gpu="v100:2")
+        found = json.loads((self.folder / "per_gpu.json").read_text())
+        self.assertTrue(found["settled"], found)
+        waiting, slow = (one["power_limit_w"] for one in found["per_gpu"])
+        self.assertLessEqual(waiting, slow)
+        self.assertEqual(slow, 300)  # 200 W would slow the job by more than the rule allows
+
+    def test_a_program_has_a_limit_for_each_of_its_gpus(self):
+        self.on_twin("library_per_gpu", gpu="v100:2")
+
     def test_after_sigkill_the_next_start_restores_the_limit(self):
         self.on_twin("killed", gpu="v100")
 
@@ -61,6 +83,27 @@ class Scenes:
                         "--warm-up", "0.7s",
                         "--output", str(self.folder / "swept.json"), *WORK, "4"], check=True)
 
+    def activity(self):
+        with (self.folder / "activity.json").open("w") as out:
+            subprocess.run([COMMAND, "train", "power-limit", "--json", "--steps", "activity", "--warm-up", "0", "--profile", "2",
+                            "--limits", "275:300:25", "--", COMMAND, "twin", "work", "resnet50", "--steps", "36", "--json"],
+                           check=True, stdout=out)
+        assert limit_mw() == 300_000, limit_mw()
+
+    def busy(self):
+        told = subprocess.run([COMMAND, "train", "power-limit", "--steps", "activity", "--", COMMAND, "twin", "work", "matmul",
+                               "--duty", "1", "--steps", "30", "--json"], text=True, capture_output=True, check=True)
+        assert "every limit was left as it was" in told.stderr, told.stderr
+        assert "power limit 300 W" not in told.stderr, told.stderr
+        assert limit_mw() == 300_000, limit_mw()
+
+    def per_gpu(self):
+        with (self.folder / "per_gpu.json").open("w") as out:
+            subprocess.run([COMMAND, "train", "power-limit", "--json", "--per-gpu", "--slowdown", "10%", "--limits", "200:300:100",
+                            "--warm-up", "1", "--profile", "4", "--drift", "0", "--every", "20ms", "--", COMMAND, "twin", "work",
+                            "straggler", "--steps", "75"], check=True, stdout=out)
+        assert limit_mw() == 300_000, limit_mw()
+
     def killed(self):
         running = subprocess.Popen([COMMAND, "train", "power-limit", "--limits", "200:250:50", "--warm-up", "0", "--profile",
                                     "1", *WORK, "1000"], start_new_session=True)
@@ -74,6 +117,16 @@ class Scenes:
 
     def library(self):
         """As a program linked to libperjoule does, through its C interface; its steps are the twin's."""
+        # As built before there was per_gpu.
+        told = self.through_the_library(b"eta=1", [])
+        assert len(told["points"]) >= 3, told
+
+    def library_per_gpu(self):
+        told = self.through_the_library(b"eta=1", [1])
+        assert len(told["limits_w"]) == 2, told
+        assert all(len(point["power_limits_w"]) == 2 for point in told["points"]), told
+
+    def through_the_library(self, rule, per_gpu):
         perjoule = ctypes.CDLL(str(pathlib.Path(COMMAND).parent / "lib/libperjoule.so"))
         perjoule.pj_steps_json.restype = ctypes.c_char_p
         perjoule.pj_last_error.restype = ctypes.c_char_p
@@ -81,7 +134,8 @@ class Scenes:
 
         class Options(ctypes.Structure):
             _fields_ = [("struct_size", ctypes.c_size_t), ("rule", ctypes.c_char_p), ("warm_up_steps", ctypes.c_double),
-                        ("profile_steps", ctypes.c_double), ("least_s", ctypes.c_double), ("drift", ctypes.c_double)]
+                        ("profile_steps", ctypes.c_double), ("least_s", ctypes.c_double), ("drift", ctypes.c_double),
+                        *[("per_gpu", ctypes.c_int32) for _ in per_gpu]]
 
         def must(status):
             assert status == 0, perjoule.pj_last_error()
@@ -89,20 +143,21 @@ class Scenes:
         twin = ctypes.CDLL("libnvidia-ml.so.1")
         session, steps = ctypes.c_void_p(), ctypes.c_void_p()
         must(perjoule.pj_open(None, ctypes.byref(session)))
-        options = Options(ctypes.sizeof(Options), b"eta=1", -1, 3, 0.2, -1)
+        options = Options(ctypes.sizeof(Options), rule, -1, 3, 0.2, -1, *per_gpu)
         must(perjoule.pj_steps_begin(session, ctypes.byref(options), ctypes.byref(steps)))
-        for _ in range(200):
+        for _ in range(400):
             assert twin.perjoule_twin_run(0, ctypes.c_double(6e12), ctypes.c_double(0), ctypes.c_double(1)) == 0
             must(perjoule.pj_steps_done(steps, ctypes.c_double(1)))
             if perjoule.pj_steps_settled(steps):
                 break
         told = json.loads(perjoule.pj_steps_json(steps))
-        assert told["settled"] and len(told["points"]) >= 3, told
+        assert told["settled"], told
         assert limit_mw() == 1000 * perjoule.pj_steps_limit_w(steps) < 300_000, told
         assert told["points"][0]["energy"]["status"] == "simulated", told
         must(perjoule.pj_steps_end(steps))
         assert limit_mw() == 300_000
         perjoule.pj_close(session)
+        return told
 
     def stepless(self):
         told = subprocess.run([COMMAND, "train", "power-limit", "--", "sh", "-c", "sleep 0.3; exit 7"], text=True,
@@ -113,7 +168,10 @@ class Scenes:
 
     def refused(self):
         for words, message in ((["--limits", "50:250:50"], "takes 150 to 300 W"), (["--eta", "1.5"], "eta"),
-                               (["--profile", "-1"], "--profile -1"), (["--drift", "x"], "--drift x")):
+                               (["--profile", "-1"], "--profile -1"),
+                               (["--steps", "guessed"], "there are reported and activity"),
+                               (["--steps", "activity", "--unit-pattern", "x"], "leave out --unit-pattern"),
+                               (["--steps", "activity", "--per-gpu"], "--per-gpu wants steps that are counted"), (["--drift", "x"], "--drift x")):
             told = subprocess.run([COMMAND, "train", "power-limit", *words, "--", "true"], text=True, capture_output=True,
                                   check=False)
             assert told.returncode == 2, told
