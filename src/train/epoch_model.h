@@ -14,10 +14,14 @@
 
 namespace perjoule {
 
-/// The trainings of one batch size that reached the target.
+/// The trainings of one batch size that reached the target: all that the model asks of them, kept
+/// up with each (Welford 1962), so that a long history costs nothing.
 struct EpochRecord {
   double batch_size = 0;
-  std::vector<double> epochs;
+  double count = 0;
+  double log_mean = 0;  ///< of the epochs
+  double squares = 0;   ///< of the logarithms' deviations from it, summed
+  void add(double epochs);
 };
 
 class EpochModel {

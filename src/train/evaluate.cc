@@ -62,17 +62,6 @@ void collect(const JobSimulation& job, int recurrences, const DefaultJob& usual,
 
 }  // namespace
 
-Statistic statistic(const std::vector<double>& values) {
-  Statistic result;
-  if (values.empty()) return result;
-  const auto n = static_cast<double>(values.size());
-  for (const double value : values) result.mean += value / n;
-  double squares = 0;
-  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
-  if (n > 1) result.error = std::sqrt(squares / (n - 1) / n);
-  return result;
-}
-
 DefaultJob default_job(const WorkloadTrace& trace) {
   const BatchRecord& usual = trace.batches[*trace.index_of(trace.workload.default_batch)];
   const auto epochs = mean_epochs(usual, trace.workload.most_epochs);

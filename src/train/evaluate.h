@@ -1,16 +1,10 @@
 // How good a policy is on a recorded job: many seeds, against the default and against the optimum.
 #pragma once
 
+#include "math/statistic.h"
 #include "train/policies.h"
 
 namespace perjoule {
-
-/// Mean over seeds and its standard error (0 for one seed).
-struct Statistic {
-  double mean = 0;
-  double error = 0;
-};
-Statistic statistic(const std::vector<double>& values);
 
 struct EvaluationOptions {
   std::uint64_t first_seed = 1;

@@ -69,7 +69,7 @@ std::optional<JobSimulator::Trained> JobSimulator::train(int batch_size, Random&
   const int allowed =
       std::min(trace_.workload.most_epochs, policy_.most_epochs(batch_size, epoch_cost));
   if (allowed <= 0) {
-    policy_.report_never_started(batch_size);
+    policy_.report_failure(batch_size);
     return std::nullopt;
   }
   Trained trained;

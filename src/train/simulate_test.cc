@@ -269,12 +269,12 @@ TEST(PerjoulePolicy, FindsTheOnlyBatchSizeThatConverges) {
 }
 
 TEST(JobSpec, MistakesAreRefused) {
-  const JobSpec good{{32, 64}, 32, 2, 0};
+  const JobSpec good{{32, 64}, 32, 2, 0, {}};
   EXPECT_TRUE(check(good));
   for (JobSpec bad :
-       {JobSpec{{}, 32, 2, 0}, JobSpec{{64, 32}, 32, 2, 0}, JobSpec{{32, 32}, 32, 2, 0},
-        JobSpec{{32, 64}, 48, 2, 0}, JobSpec{{32, 64}, 32, 0.5, 0}, JobSpec{{32, 64}, 32, 2, -1},
-        JobSpec{{0, 64}, 64, 2, 0}}) {
+       {JobSpec{{}, 32, 2, 0, {}}, JobSpec{{64, 32}, 32, 2, 0, {}}, JobSpec{{32, 32}, 32, 2, 0, {}},
+        JobSpec{{32, 64}, 48, 2, 0, {}}, JobSpec{{32, 64}, 32, 0.5, 0, {}},
+        JobSpec{{32, 64}, 32, 2, -1, {}}, JobSpec{{0, 64}, 64, 2, 0, {}}}) {
     EXPECT_FALSE(check(bad));
     EXPECT_FALSE(ZeusPolicy::make(bad));
     EXPECT_FALSE(PerjoulePolicy::make(bad));

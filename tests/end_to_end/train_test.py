@@ -146,6 +146,27 @@ class BatchSize(CommandTest):
         self.assertEqual(status["energy_j"], 606000)
         self.assertEqual(self.jobs("list").stdout, "nightly\n")
 
+    def test_a_size_that_crashes_or_diverges_does_not_come_up_for_ever(self):
+        for policy in ("perjoule", "zeus"):
+            self.jobs("create", policy, "--batch-sizes", "32,64,128", "--default", "64", "--target", "0.9", "--max-power",
+                      "300W", "--policy", policy)
+            asked = []
+            for _ in range(12):
+                trial, batch = self.jobs("ask", policy).stdout.split()
+                asked.append(batch)
+                if batch == "128":
+                    self.jobs("abandon", policy, trial)
+                    continue
+                told = self.jobs("report", policy, trial, "--epochs", "1", "--energy", "3kJ", "--time", "10s", "--metric",
+                                 "NaN" if batch == "32" else "0.95")
+                self.assertEqual(told.stdout, "stop\n" if batch == "32" else "reached\n")
+            self.assertLessEqual(asked.count("128"), 5, asked)
+            self.assertGreaterEqual(asked.count("64"), 5, asked)
+            status = self.json("train", "batch-size", "show", policy, "--json")
+            self.assertEqual(status["eta"]["count"], status["recurrences"])
+            self.assertIn({"diverged"}, [{t["state"]} for t in status["trials"] if t["metric"] is None])
+            self.assertIn("ETA", self.jobs("show", policy).stdout)
+
     def test_trainers_ask_at_the_same_time_and_each_has_a_trial_of_its_own(self):
         self.create()
         asking = [self.start("train", "batch-size", "ask", "nightly") for _ in range(8)]
