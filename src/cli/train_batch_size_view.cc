@@ -75,7 +75,8 @@ Json json_of(const JobStatus& status) {
   json["eta"] = summary(status, eta_of(status), "j");
   json["tta"] = summary(status, tta_of(status), "s");
   Json results = Json::array();
-  for (const RecurrenceRecord& record : status.recurrences) results.push_back(json_of(record, true));
+  for (const RecurrenceRecord& record : status.recurrences)
+    results.push_back(json_of(record, true));
   if (status.unfinished.trainings > 0) results.push_back(json_of(status.unfinished, false));
   json["results"] = std::move(results);
   Json trials = Json::array();
@@ -104,21 +105,23 @@ std::string text_of(const JobStatus& status) {
   }
   std::string text = table.text();
   const auto reached = static_cast<double>(status.recurrences.size());
-  text += fmt::format("\n{} reached the target; {} and {} in all, as reported\n",
-                      counted(reached, "training"), to_text(status.energy, 4),
-                      to_text(status.time, 4));
+  text +=
+      fmt::format("\n{} reached the target; {} and {} in all, as reported\n",
+                  counted(reached, "training"), to_text(status.energy, 4), to_text(status.time, 4));
   if (reached > 0) {
     const Statistic eta = eta_of(status);
     const Statistic tta = tta_of(status);
-    text += fmt::format("to the target, mean of {}: ETA {} +- {}, TTA {} +- {} (two standard errors)\n",
-                        counted(reached, "recurrence"), to_text(Joules(eta.mean), 4),
-                        to_text(Joules(2 * eta.error), 2), to_text(Seconds(tta.mean), 4),
-                        to_text(Seconds(2 * tta.error), 2));
+    text +=
+        fmt::format("to the target, mean of {}: ETA {} +- {}, TTA {} +- {} (two standard errors)\n",
+                    counted(reached, "recurrence"), to_text(Joules(eta.mean), 4),
+                    to_text(Joules(2 * eta.error), 2), to_text(Seconds(tta.mean), 4),
+                    to_text(Seconds(2 * tta.error), 2));
   }
   if (status.unfinished.trainings > 0) {
-    text += fmt::format("since then {} without reaching it (right-censored): ETA at least {}, TTA at least {}\n",
-                        counted(status.unfinished.trainings, "training"),
-                        to_text(status.unfinished.energy, 4), to_text(status.unfinished.time, 4));
+    text += fmt::format(
+        "since then {} without reaching it (right-censored): ETA at least {}, TTA at least {}\n",
+        counted(status.unfinished.trainings, "training"), to_text(status.unfinished.energy, 4),
+        to_text(status.unfinished.time, 4));
   }
   if (status.unreported && status.unreported->value() > 0) {
     text += fmt::format("lost trainings took some {} more that nobody reported (estimated)\n",

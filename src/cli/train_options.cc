@@ -25,7 +25,8 @@ Result<int> read_count(const Arguments& arguments, std::string_view option, int 
   const auto number = parse_number(text);
   if (number && *number >= 0 && *number <= most && *number == static_cast<int>(*number))
     return static_cast<int>(*number);
-  return Error::invalid_argument(fmt::format("--{} {}: not a count from 0 to {}", option, text, most));
+  return Error::invalid_argument(
+      fmt::format("--{} {}: not a count from 0 to {}", option, text, most));
 }
 
 Result<double> read_beta(const Arguments& arguments) {

@@ -76,7 +76,7 @@ struct JobSpec {
   /// Remember so many results of a batch size, failures too, and no older ones than the last
   /// window x batch sizes of all; 0: all.
   int window = 0;
-  CostPrior prior;
+  CostPrior prior = {};
 };
 /// invalid_argument for no or unsorted batch sizes, one that stands twice, a default that is not
 /// among them, beta below 1, a window below 0, or a deviation that is not above 0.

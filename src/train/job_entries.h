@@ -1,5 +1,5 @@
-// The entries of a recurring job's log (store/event_log.h), written and read. For job_service.cc and
-// job_state.cc.
+// The entries of a recurring job's log (store/event_log.h), written and read. For job_service.cc
+// and job_state.cc.
 #pragma once
 
 #include "base/json.h"

@@ -29,7 +29,8 @@ TEST_P(FailingTrainers, ASizeWhoseTrainersAlwaysCrashDoesNotComeUpForEver) {
         train(*trial, 3, 640.0 / (trial->batch_size + 64), job.name);
       }
     }
-    // Zeus's exploration comes back to every size in its second round, and its sampling now and then.
+    // Zeus's exploration comes back to every size in its second round, and its sampling now and
+    // then.
     EXPECT_LE(crashes, 8) << job.name;
     EXPECT_GE(service_.status(job.name)->recurrences.size(), 22U) << job.name;
   }
@@ -47,8 +48,7 @@ TEST_P(FailingTrainers, ASizeThatDivergesIsStoppedAndHasFailed) {
     }
     ++diverged;
     const double metric = diverged % 2 == 1 ? NAN : INFINITY;
-    const auto verdict =
-        service_.report(job, trial->number, {1, Joules(100), Seconds(1), metric});
+    const auto verdict = service_.report(job, trial->number, {1, Joules(100), Seconds(1), metric});
     ASSERT_TRUE(verdict) << verdict.error().text();
     EXPECT_EQ(*verdict, Verdict::kStop);
     const auto status = service_.status(job);

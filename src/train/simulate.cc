@@ -87,7 +87,8 @@ std::optional<JobSimulator::Trained> JobSimulator::train(int batch_size, Random&
 }
 
 JobSimulation simulate_job(const WorkloadTrace& trace, const JobCost& cost, BatchSizePolicy& policy,
-                           LimitSearch search, int recurrences, const Random& random) {
+                           LimitSearch search, int recurrences, const Random& random,
+                           const std::function<void(int done)>& progress) {
   JobSimulation simulation;
   JobSimulator job(trace, cost, policy, search);
   // Two streams, so that two policies meet the same luck of training for the same choices.
@@ -108,6 +109,7 @@ JobSimulation simulate_job(const WorkloadTrace& trace, const JobCost& cost, Batc
       if (trained->run.reached) break;
     }
     simulation.recurrence_costs.push_back(spent);
+    if (progress) progress(recurrence + 1);
   }
   return simulation;
 }
