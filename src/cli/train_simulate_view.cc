@@ -147,8 +147,9 @@ Json expected_json(const WorkloadTrace& trace, const JobCost& cost, bool pairs) 
   baseline["censored"] = usual.censored;
   json["default"] = std::move(baseline);
   const auto best = best_of(trace, cost);
-  json["best"] = best ? pair_json(best->batch_size, best->limit, best->energy, best->time, best->cost)
-                      : Json();
+  json["best"] =
+      best ? pair_json(best->batch_size, best->limit, best->energy, best->time, best->cost)
+           : Json();
   if (pairs) add_pairs(json, trace, cost);
   Json notes = Json::array();
   for (const std::string& note : trace.notes) notes.push_back(note);

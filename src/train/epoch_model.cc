@@ -131,7 +131,8 @@ EpochModel::Prediction EpochModel::predict(std::size_t record) const {
                               known.curve_share * known.curve_share * level.variance);
   }
   const double mean = first / total;
-  return {mean, std::sqrt(std::max(0.0, second / total - mean * mean))};
+  const double deviation = std::max(0.0, second / total - mean * mean);
+  return {mean, std::sqrt(deviation), std::sqrt(deviation + variance)};
 }
 
 }  // namespace perjoule

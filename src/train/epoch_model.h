@@ -35,6 +35,7 @@ class EpochModel {
   struct Prediction {
     double log_mean = 0;
     double log_deviation = 0;
+    double log_spread = 0;  ///< of a single training: the deviation and the noise
   };
   Prediction predict(std::size_t record) const;
 

@@ -52,6 +52,18 @@ TEST(EpochModel, ACurveThatDoublesGoesOnDoublingAndAFlatOneStaysFlat) {
   EXPECT_NEAR(std::exp(flat.predict(3).log_mean), 4.3, 0.5);
 }
 
+TEST(EpochModel, ALongHistoryIsDrawnAsAShortOneIs) {
+  // Around the degrees of freedom at which the chi-square is drawn in another way.
+  for (const int count : {55, 75, 100000}) {
+    std::vector<double> epochs;
+    for (int i = 0; i < count; ++i) epochs.push_back(i % 2 == 0 ? 9 : 11);
+    const EpochModel model({record(32, epochs), record(64, {})});
+    const auto [mean, deviation] = drawn(model, 0);
+    EXPECT_NEAR(mean, std::log(std::sqrt(99.0)), 0.01) << count;
+    EXPECT_NEAR(deviation * std::sqrt(count), 0.1, 0.02) << count;
+  }
+}
+
 TEST(EpochModel, DrawsFollowThePrediction) {
   const EpochModel model({record(32, {12, 9, 10}), record(64, {11}), record(128, {})});
   for (std::size_t i = 0; i < 3; ++i) {

@@ -10,6 +10,8 @@ namespace {
 constexpr double kStep = 1.0;
 // Standard deviations below its expectation that an untried size is hoped to reach.
 constexpr double kHope = 1.5;
+// Standard deviations above its expectation that a smaller size is let run for.
+constexpr double kPatience = 2.5;
 // Relative error of the cost of an epoch for every octave from a known one.
 constexpr double kModelError = 0.05;
 
@@ -72,12 +74,19 @@ std::optional<std::size_t> PerjoulePolicy::best() const {
 }
 
 // The size to try on that side of the best one: the farthest within an octave, at least the next.
-// None where the side is closed by a tried size, or ends.
+// None where the side is closed by a tried size, or ends. Where a larger batch fails, still larger
+// ones do; that a smaller one fails is an accident of this size, so that one is passed over.
 std::optional<std::size_t> PerjoulePolicy::step_from(std::size_t best, bool up) const {
   const std::size_t end = up ? arms_.size() : 0;
   std::optional<std::size_t> target;
+  bool passed = false;
   for (std::size_t i = best; i != (up ? end - 1 : end);) {
     i = up ? i + 1 : i - 1;
+    const bool failed = arms_[i].closed() && !arms_[i].reached();
+    if (failed && !up && !passed) {
+      passed = true;
+      continue;
+    }
     if (arms_[i].tried()) return std::nullopt;
     if (!target || std::abs(log_size(i) - log_size(best)) <= kStep) target = i;
   }
@@ -183,7 +192,10 @@ int PerjoulePolicy::most_epochs(int batch_size, Joules epoch_cost) const {
   const EpochModel::Prediction epochs = EpochModel(records()).predict(index);
   const double least = std::exp(epochs.log_mean - kHope * epochs.log_deviation) * cost;
   const double loss = std::exp(epochs.log_mean) * cost - best_arm.cost();
-  return least >= best_arm.cost() && loss > cost ? 1 : allowed;
+  if (least >= best_arm.cost() && loss > cost) return 1;
+  // A smaller batch needs no more epochs: one that takes far longer than expected diverges.
+  const double most = std::ceil(std::exp(epochs.log_mean + kPatience * epochs.log_spread));
+  return index < *known && most < allowed ? std::max(1, static_cast<int>(most)) : allowed;
 }
 
 void PerjoulePolicy::report(const TrialResult& result, Joules /*job_cost*/) {
