@@ -1,8 +1,10 @@
 """perjoule train on a simulated V100, and the simulation of recorded trainings."""
+import contextlib
 import ctypes
 import json
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import unittest
@@ -201,6 +203,29 @@ class Simulate(CommandTest):
         words = ("train", "simulate", "--trace", str(TRACES), "--policy", "zeus,perjoule", "--workload", "shufflenet",
                  "--seeds", "3:5", "--json")
         self.assertEqual(self.call(*words).stdout, self.call(*words).stdout)
+
+    def test_on_a_terminal_a_bar_shows_the_share(self):
+        groups = self.write("groups.csv", "group,start_time,end_time,dataset,runtime_ratio\na,0,9,squad,1\nb,5,12,squad,2\n")
+        for words in (("--workload", "ncf", "--seeds", "1:20"), ("--groups", groups)):
+            master, slave = pty.openpty()
+            running = subprocess.Popen([COMMAND, "train", "simulate", "--trace", str(TRACES), *words],
+                                       stdout=subprocess.DEVNULL, stderr=slave)
+            os.close(slave)
+            told = ""
+            # Linux answers EIO, not an end, when the other side of a terminal has closed.
+            with contextlib.suppress(OSError):
+                while piece := os.read(master, 4096).decode():
+                    told += piece
+            os.close(master)
+            self.assertEqual(running.wait(timeout=60), 0)
+            self.assertIn("[##########..........]  50 %", told)
+            self.assertIn("100 %", told)
+            self.assertTrue(told.endswith("\r\033[K"), repr(told[-80:]))
+        quiet = self.call("train", "simulate", "--trace", str(TRACES), "--workload", "ncf")
+        self.assertEqual(quiet.stderr, "")
+
+    def test_a_long_history_takes_no_longer_a_choice(self):
+        self.simulated("--workload", "ncf", "--policy", "zeus,perjoule", "--recurrences", "100000")
 
     def test_policies_and_a_cluster(self):
         document = self.simulated("--policy", "default,oracle", "--workload", "resnet50,ncf")
