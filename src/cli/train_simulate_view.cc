@@ -40,7 +40,7 @@ std::string with_error(const Statistic& value, double scale, int decimals) {
 /// "at least 5.9 MJ (3 of 70)" where recurrences never reached the target.
 template <typename Quantity>
 std::string text_of(const ToAccuracy& value) {
-  const std::string mean = to_text(Quantity(value.mean.mean), 4);
+  std::string mean = to_text(Quantity(value.mean.mean), 4);
   if (value.lower_bound()) {
     return fmt::format("at least {} ({} of {})", mean, value.censored, value.count);
   }
@@ -68,6 +68,7 @@ ToAccuracy to_accuracy(const std::vector<GroupTotals>& seeds,
 template <typename Figure>
 Statistic over(const std::vector<GroupTotals>& seeds, const Figure& figure) {
   std::vector<double> values;
+  values.reserve(seeds.size());
   for (const GroupTotals& seed : seeds) values.push_back(figure(seed));
   return statistic(values);
 }
