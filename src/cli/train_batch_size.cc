@@ -202,7 +202,7 @@ Verb create_verb() {
       {"eta", "NUMBER", "0: fastest, 1: least energy", "0.5"},
       {"beta", "NUMBER", "stop a training at this many times the lowest cost; none: never", "2"},
       {"most-epochs", "COUNT", "a training is given up after so many", "100"},
-      {"window", "COUNT", "remember so many results of a batch size; 0: all", "0"},
+      {"window", "COUNT", "remember so many results of a batch size, failures too; 0: all", "0"},
       {"policy", "NAME", "perjoule or zeus", "perjoule"},
       {"noise", "ENERGY",
        "policy zeus: known standard deviation of a training's cost; otherwise learned"},
@@ -210,7 +210,7 @@ Verb create_verb() {
       {"prior-deviation", "ENERGY",
        "policy zeus: ... give or take so much; otherwise nothing is assumed"},
       {"seed", "NUMBER", "of its chances", "1"},
-      {"timeout", "TIME", "a trainer not heard of for so long is given up", "24h"},
+      {"timeout", "TIME", "a trainer silent for so long is given up; it may come back", "24h"},
   };
   verb.positionals = {kJob};
   verb.examples = {

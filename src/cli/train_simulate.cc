@@ -248,7 +248,7 @@ Verb train_simulate_verb() {
        "a cluster's jobs: CSV with group, start_time, end_time, dataset, runtime_ratio; may be xz"},
       {"eta", "NUMBER", "0: fastest, 1: least energy", "0.5"},
       {"beta", "NUMBER", "stop a training at this many times the lowest cost; none: never", "2"},
-      {"window", "COUNT", "remember so many results of a batch size; 0: all", "0"},
+      {"window", "COUNT", "remember so many results of a batch size, failures too; 0: all", "0"},
       {"noise", "ENERGY", "zeus: known standard deviation of a training's cost; otherwise learned"},
       {"prior-cost", "ENERGY", "zeus: expected cost of a training, with --prior-deviation"},
       {"prior-deviation", "ENERGY", "zeus: ... give or take so much; otherwise nothing is assumed"},

@@ -1,4 +1,5 @@
-// Simulated jobs whose data change on the way: after the change the epochs to the target are others.
+// Simulated jobs whose data change on the way: after the change the epochs to the target are
+// others.
 #include <gtest/gtest.h>
 
 #include <map>
