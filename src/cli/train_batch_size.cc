@@ -3,9 +3,12 @@
 
 #include <cmath>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/table.h"
+#include "cli/train_batch_size_view.h"
+#include "cli/train_options.h"
 #include "cli/verbs.h"
 #include "store/sqlite_event_log.h"
 #include "store/store.h"
@@ -18,7 +21,9 @@ namespace {
 struct Opened {
   std::unique_ptr<EventLog> log;
   RealClock clock;
-  JobService service() { return {*log, clock}; }
+  JobService service() {
+    return {*log, clock, read_attribute("/proc/sys/kernel/random/boot_id").value_or("")};
+  }
 };
 
 Result<Opened> open_jobs() {
@@ -50,10 +55,15 @@ Result<double> parse_figure(std::string_view text) {
   return Error::invalid_argument(fmt::format("not a number: {}", text));
 }
 
-Result<int> read_count(const Arguments& arguments, std::string_view option) {
-  PJ_TRY(const double number, required<double>(arguments, option, parse_figure));
-  if (number >= 0 && number <= 1e9 && number == std::floor(number)) return static_cast<int>(number);
-  return Error::invalid_argument(fmt::format("--{} {}: not a count", option, number));
+/// A metric that diverged is a figure too: nan, inf and -inf, in capitals as well.
+Result<double> parse_metric(std::string_view text) {
+  std::string word(text);
+  for (char& letter : word) letter = static_cast<char>(std::tolower(letter));
+  for (const std::string_view diverged :
+       {"nan", "-nan", "inf", "+inf", "-inf", "infinity", "-infinity"}) {
+    if (word == diverged) return NAN;
+  }
+  return parse_figure(text);
 }
 
 Result<JobDefinition> read_definition(const Arguments& arguments) {
@@ -68,11 +78,8 @@ Result<JobDefinition> read_definition(const Arguments& arguments) {
   std::sort(job.spec.batch_sizes.begin(), job.spec.batch_sizes.end());
   PJ_TRY(job.spec.default_batch, read_count(arguments, "default"));
   PJ_TRY(job.spec.window, read_count(arguments, "window"));
-  if (arguments.value("beta") == "none") {
-    job.spec.beta = INFINITY;
-  } else {
-    PJ_TRY(job.spec.beta, required<double>(arguments, "beta", parse_figure));
-  }
+  PJ_TRY(job.spec.beta, read_beta(arguments));
+  PJ_TRY(job.spec.prior, read_cost_prior(arguments));
   PJ_TRY(job.eta, required<double>(arguments, "eta", parse_figure));
   PJ_TRY(job.max_power, required<Watts>(arguments, "max-power", parse_watts));
   PJ_TRY(job.target, required<double>(arguments, "target", parse_figure));
@@ -122,7 +129,7 @@ Result<int> report(const Arguments& arguments) {
   PJ_TRY(progress.epochs, read_count(arguments, "epochs"));
   PJ_TRY(progress.energy, required<Joules>(arguments, "energy", parse_joules));
   PJ_TRY(progress.time, required<Seconds>(arguments, "time", parse_seconds));
-  PJ_TRY(progress.metric, required<double>(arguments, "metric", parse_figure));
+  PJ_TRY(progress.metric, required<double>(arguments, "metric", parse_metric));
   PJ_TRY(Opened jobs, open_jobs());
   PJ_TRY(const Verdict verdict, jobs.service().report(job_of(arguments), trial, progress));
   Json json = about("perjoule.train-verdict.v1", job_of(arguments));
@@ -166,55 +173,10 @@ Result<int> list(const Arguments& arguments) {
   return kDone;
 }
 
-Json json_of(const JobStatus& status) {
-  Json json = about("perjoule.train-status.v1", status.definition.name);
-  json["recurrences"] = status.recurrences;
-  json["energy_j"] = status.energy.value();
-  json["time_s"] = status.time.value();
-  json["lowest_cost_j"] = status.lowest_cost ? Json(status.lowest_cost->value()) : Json();
-  Json trials = Json::array();
-  for (const TrialRecord& record : status.trials) {
-    Json trial = Json::object();
-    trial["trial"] = record.trial.number;
-    trial["batch_size"] = record.trial.batch_size;
-    trial["state"] = name_of(record.state);
-    trial["epochs"] = record.progress.epochs;
-    trial["energy_j"] = record.progress.energy.value();
-    trial["time_s"] = record.progress.time.value();
-    trial["metric"] = record.progress.metric;
-    trial["cost_j"] = record.cost.value();
-    trials.push_back(std::move(trial));
-  }
-  json["trials"] = std::move(trials);
-  return json;
-}
-
 Result<int> show(const Arguments& arguments) {
   PJ_TRY(Opened jobs, open_jobs());
   PJ_TRY(const JobStatus status, jobs.service().status(job_of(arguments)));
-  if (arguments.json()) {
-    print(json_of(status).dump(2) + "\n");
-    return kDone;
-  }
-  using Align = Table::Align;
-  Table table({{"TRIAL", Align::kRight},
-               {"BATCH", Align::kRight},
-               {"STATE"},
-               {"EPOCHS", Align::kRight},
-               {"ENERGY", Align::kRight},
-               {"TIME", Align::kRight},
-               {"METRIC", Align::kRight},
-               {"COST", Align::kRight}});
-  for (const TrialRecord& record : status.trials) {
-    table.add({std::to_string(record.trial.number), std::to_string(record.trial.batch_size),
-               std::string(name_of(record.state)), std::to_string(record.progress.epochs),
-               to_text(record.progress.energy, 4), to_text(record.progress.time, 4),
-               fmt::format("{:g}", record.progress.metric), to_text(record.cost, 4)});
-  }
-  print(table.text());
-  print(fmt::format("\n{} reached the target; {} and {} in all, as reported\n",
-                    counted(status.recurrences, "training"), to_text(status.energy, 4),
-                    to_text(status.time, 4)));
+  print(arguments.json() ? json_of(status).dump(2) + "\n" : text_of(status));
   return kDone;
 }
 
@@ -240,10 +202,15 @@ Verb create_verb() {
       {"eta", "NUMBER", "0: fastest, 1: least energy", "0.5"},
       {"beta", "NUMBER", "stop a training at this many times the lowest cost; none: never", "2"},
       {"most-epochs", "COUNT", "a training is given up after so many", "100"},
-      {"window", "COUNT", "remember so many results of a batch size; 0: all", "0"},
+      {"window", "COUNT", "remember so many results of a batch size, failures too; 0: all", "0"},
       {"policy", "NAME", "perjoule or zeus", "perjoule"},
+      {"noise", "ENERGY",
+       "policy zeus: known standard deviation of a training's cost; otherwise learned"},
+      {"prior-cost", "ENERGY", "policy zeus: expected cost of a training, with --prior-deviation"},
+      {"prior-deviation", "ENERGY",
+       "policy zeus: ... give or take so much; otherwise nothing is assumed"},
       {"seed", "NUMBER", "of its chances", "1"},
-      {"timeout", "TIME", "a trainer not heard of for so long is given up", "24h"},
+      {"timeout", "TIME", "a trainer silent for so long is given up; it may come back", "24h"},
   };
   verb.positionals = {kJob};
   verb.examples = {
@@ -259,11 +226,14 @@ Verb report_verb() {
   verb.summary = "tell a training's totals after an epoch, and hear whether to go on";
   verb.description =
       "Prints continue, reached or stop; the exit status is 1 for stop: the training is too dear, "
-      "ask for another.\nFigures are running totals since the training began, validation included.";
+      "ask for another.\nFigures are running totals since the training began, validation included. "
+      "A metric of nan "
+      "or inf tells that the\ntraining diverged. The last report of a training may be repeated: it "
+      "has the same answer.";
   verb.options = {{"epochs", "COUNT", "done so far"},
                   {"energy", "ENERGY", "used so far"},
                   {"time", "TIME", "taken so far"},
-                  {"metric", "NUMBER", "of the last validation"}};
+                  {"metric", "NUMBER", "of the last validation; nan or inf: it diverged"}};
   verb.positionals = {kJob, kTrial};
   verb.examples = {
       "perjoule train batch-size report nightly 7 --epochs 3 --energy 4.2MJ --time 95min --metric "

@@ -2,12 +2,14 @@
 // trainings.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "base/xz.h"
-#include "cli/table.h"
+#include "cli/progress.h"
+#include "cli/train_options.h"
+#include "cli/train_simulate_view.h"
 #include "cli/verbs.h"
 #include "train/evaluate.h"
 #include "train/job_groups.h"
@@ -16,17 +18,10 @@ namespace perjoule::cli {
 namespace {
 
 struct Request {
-  std::vector<PolicyChoice> choices;
+  std::vector<PolicyChoice> choices;  ///< at least one
   std::vector<WorkloadTrace> traces;
   EvaluationOptions evaluation;
 };
-
-Result<double> number_option(const Arguments& arguments, std::string_view option) {
-  const std::string text = arguments.value(option);
-  const auto number = parse_number(text);
-  if (number) return *number;
-  return Error::invalid_argument(fmt::format("--{} {}: not a number", option, text));
-}
 
 /// "7" or "1:20".
 Outcome read_seeds(const std::string& text, EvaluationOptions& options) {
@@ -66,25 +61,28 @@ Result<std::vector<Workload>> wanted_workloads(const Arguments& arguments) {
 Result<Request> read_request(const Arguments& arguments) {
   Request request;
   PolicyChoice choice;
-  PJ_TRY(choice.eta, number_option(arguments, "eta"));
-  if (arguments.value("beta") == "none") {
-    choice.beta = INFINITY;
-  } else {
-    PJ_TRY(choice.beta, number_option(arguments, "beta"));
-  }
-  PJ_TRY(const double window, number_option(arguments, "window"));
-  choice.window = static_cast<int>(window);
+  const auto eta = parse_number(arguments.value("eta"));
+  if (!eta) return Error::invalid_argument("--eta " + arguments.value("eta") + ": not a number");
+  choice.eta = *eta;
+  PJ_TRY(choice.beta, read_beta(arguments));
+  PJ_TRY(choice.window, read_count(arguments, "window"));
+  PJ_TRY(choice.prior, read_cost_prior(arguments));
   for (const std::string& name : list_words(arguments.values("policy"))) {
     choice.name = name;
     request.choices.push_back(choice);
   }
+  if (request.choices.empty()) {
+    return Error::invalid_argument("--policy names no policy",
+                                   "zeus, perjoule, default, grid or oracle");
+  }
   PJ_CHECK(read_seeds(arguments.value("seeds"), request.evaluation));
   if (arguments.has("recurrences")) {
-    const auto count = parse_integer(arguments.value("recurrences"));
-    if (!count || *count < 1 || *count > 1000000)
-      return Error::invalid_argument("--recurrences " + arguments.value("recurrences") +
-                                     ": not a count above 0");
-    request.evaluation.recurrences = static_cast<int>(*count);
+    if (arguments.has("groups"))
+      return Error::invalid_argument("--recurrences does not go with --groups",
+                                     "a cluster's jobs recur as its file says");
+    PJ_TRY(request.evaluation.recurrences, read_count(arguments, "recurrences", 1'000'000));
+    if (request.evaluation.recurrences == 0)
+      return Error::invalid_argument("--recurrences 0: not a count above 0");
   }
   PJ_TRY(const TraceTables tables,
          TraceTables::read(arguments.value("trace"), arguments.value("gpu")));
@@ -94,40 +92,6 @@ Result<Request> read_request(const Arguments& arguments) {
     request.traces.push_back(std::move(trace));
   }
   return request;
-}
-
-Json json_of(const Statistic& value) {
-  Json json = Json::object();
-  json["mean"] = value.mean;
-  json["standard_error"] = value.error;
-  return json;
-}
-
-Json json_of(const WorkloadTrace& trace, const PolicyChoice& choice,
-             const PolicyEvaluation& result) {
-  Json json = Json::object();
-  json["workload"] = trace.workload.name;
-  json["policy"] = choice.name;
-  json["recurrences"] = result.recurrences;
-  json["last_energy_saved"] = json_of(result.last_energy_saved);
-  json["last_time_saved"] = json_of(result.last_time_saved);
-  json["energy_saved"] = json_of(result.energy_saved);
-  json["time_saved"] = json_of(result.time_saved);
-  json["regret"] = json_of(result.regret);
-  json["runs"] = json_of(result.runs);
-  json["failed"] = json_of(result.failed);
-  json["cheaper_seeds"] = result.cheaper_seeds;
-  json["amortised_at"] = json_of(result.amortised);
-  json["picked_batch"] = result.picked_batch;
-  json["picked_limit_w"] = result.picked_limit.value();
-  json["picked_share"] = result.picked_share;
-  return json;
-}
-
-std::string with_error(const Statistic& value, double scale, int decimals) {
-  const double error = value.error * scale;
-  const std::string mean = fmt::format("{:.{}f}", value.mean * scale, decimals);
-  return error > 0 ? fmt::format("{} +- {:.{}f}", mean, 2 * error, decimals) : mean;
 }
 
 Json document(const Arguments& arguments, const Request& request) {
@@ -146,92 +110,93 @@ Json document(const Arguments& arguments, const Request& request) {
 }
 
 Result<int> simulate_jobs(const Arguments& arguments, const Request& request) {
-  Table table({{"WORKLOAD"},
-               {"POLICY"},
-               {"JOBS", Table::Align::kRight},
-               {"LAST 5: ENERGY %", Table::Align::kRight},
-               {"TIME %", Table::Align::kRight},
-               {"ALL: ENERGY %", Table::Align::kRight},
-               {"TIME %", Table::Align::kRight},
-               {"REGRET", Table::Align::kRight},
-               {"PICK"},
-               {"OF LAST 10", Table::Align::kRight}});
+  Table table = evaluation_table();
   Json results = Json::array();
-  const bool show_progress = error_is_terminal();
-  for (const WorkloadTrace& trace : request.traces) {
-    for (const PolicyChoice& choice : request.choices) {
-      if (show_progress)
-        fmt::print(stderr, "\r\033[K{} under {} ...", trace.workload.name, choice.name);
-      PJ_TRY(const PolicyEvaluation result, evaluate_policy(trace, choice, request.evaluation));
-      results.push_back(json_of(trace, choice, result));
-      table.add({trace.workload.name, choice.name, std::to_string(result.recurrences),
-                 with_error(result.last_energy_saved, 100, 1),
-                 with_error(result.last_time_saved, 100, 1),
-                 with_error(result.energy_saved, 100, 1), with_error(result.time_saved, 100, 1),
-                 with_error(result.regret, 1, 2),
-                 fmt::format("batch {}, {:g} W", result.picked_batch, result.picked_limit.value()),
-                 percent(result.picked_share, 0)});
+  Json workloads = Json::array();
+  {
+    Progress progress;
+    const auto parts = static_cast<double>(request.traces.size() * request.choices.size());
+    double done = 0;
+    for (const WorkloadTrace& trace : request.traces) {
+      PJ_TRY(const JobCost cost, JobCost::make(request.choices.front().eta, trace.max_power));
+      workloads.push_back(expected_json(trace, cost, arguments.has("pairs")));
+      for (const PolicyChoice& choice : request.choices) {
+        EvaluationOptions options = request.evaluation;
+        const std::string what = trace.workload.name + " under " + choice.name;
+        if (progress.live())
+          options.progress = [&](double share) { progress.show((done + share) / parts, what); };
+        PJ_TRY(const PolicyEvaluation result, evaluate_policy(trace, choice, options));
+        ++done;
+        results.push_back(json_of(trace, choice, result));
+        table.add(evaluation_row(trace, choice, result));
+      }
     }
   }
-  if (show_progress) fmt::print(stderr, "\r\033[K");
   if (arguments.json()) {
     Json json = document(arguments, request);
+    json["workloads"] = std::move(workloads);
     json["results"] = std::move(results);
     print(json.dump(2) + "\n");
     return kDone;
   }
-  print(table.text());
+  print(table.text() + "\n" + expected_text(request.traces, request.choices.front().eta));
   print(fmt::format(
-      "\nSaved against the default batch size at the highest limit; regret in costs of the best "
-      "pair. Simulated from\nrecorded trainings (reconstructed), eta {:g}, {}, +- two standard "
-      "errors.\n",
+      "\nETA, TTA: energy and time to the target, failed trainings included. Saved against the "
+      "default; regret in\ncosts of the best pair. Simulated from recorded trainings "
+      "(reconstructed), eta {:g}, {}, +- two standard errors.\n",
       request.choices.front().eta, counted(request.evaluation.seeds, "seed")));
   return kDone;
+}
+
+/// By data set, and "all" of them: what every seed gave.
+using SeedTotals = std::map<std::string, std::vector<GroupTotals>>;
+
+/// Plays the groups under one policy, one time a seed.
+Result<SeedTotals> play_seeds(const std::vector<JobGroup>& groups, const Request& request,
+                              const PolicyChoice& choice,
+                              const std::function<void(double share)>& progress) {
+  SeedTotals found;
+  const int seeds = request.evaluation.seeds;
+  for (int i = 0; i < seeds; ++i) {
+    const auto group_done = [&](std::size_t done) {
+      progress((i + static_cast<double>(done) / static_cast<double>(groups.size())) / seeds);
+    };
+    PJ_TRY(
+        const auto totals,
+        simulate_groups(groups, request.traces, choice,
+                        request.evaluation.first_seed + static_cast<std::uint64_t>(i), group_done));
+    GroupTotals all;
+    for (const auto& [dataset, part] : totals) {
+      found[dataset].push_back(part);
+      all += part;
+    }
+    found["all"].push_back(std::move(all));
+  }
+  return found;
 }
 
 Result<int> simulate_cluster(const Arguments& arguments, const Request& request) {
   PJ_TRY(const std::string text, read_maybe_xz(arguments.value("groups")));
   PJ_TRY(const std::vector<JobGroup> groups, parse_job_groups(text, arguments.value("groups")));
-  Table table({{"DATA SET"},
-               {"POLICY"},
-               {"JOBS", Table::Align::kRight},
-               {"RUNS", Table::Align::kRight},
-               {"ENERGY SAVED", Table::Align::kRight},
-               {"TIME SAVED", Table::Align::kRight}});
+  Table table = cluster_table();
   Json results = Json::array();
-  const auto add = [&](const std::string& dataset, const std::string& policy,
-                       const GroupTotals& totals) {
-    const double energy = 1 - totals.energy / totals.default_energy;
-    const double time = 1 - totals.time / totals.default_time;
-    table.add({dataset, policy, std::to_string(totals.jobs), std::to_string(totals.runs),
-               percent(energy), percent(time)});
-    Json json = Json::object();
-    json["dataset"] = dataset;
-    json["policy"] = policy;
-    json["jobs"] = totals.jobs;
-    json["runs"] = totals.runs;
-    json["energy_j"] = totals.energy.value();
-    json["time_s"] = totals.time.value();
-    json["default_energy_j"] = totals.default_energy.value();
-    json["default_time_s"] = totals.default_time.value();
-    results.push_back(std::move(json));
-  };
-  for (const PolicyChoice& choice : request.choices) {
-    std::function<void(std::size_t)> progress;
-    if (error_is_terminal()) {
-      progress = [&](std::size_t done) {
-        fmt::print(stderr, "\r\033[K{}: {} of {} groups", choice.name, done, groups.size());
-      };
+  {
+    Progress progress;
+    double done = 0;
+    const auto parts = static_cast<double>(request.choices.size());
+    for (const PolicyChoice& choice : request.choices) {
+      PJ_TRY(SeedTotals found, play_seeds(groups, request, choice, [&](double share) {
+               progress.show((done + share) / parts, choice.name + ", groups of jobs");
+             }));
+      ++done;
+      const auto all = found.extract("all");
+      for (const auto& [dataset, seeds] : found) {
+        results.push_back(json_of(dataset, choice, seeds));
+        table.add(cluster_row(dataset, choice, seeds));
+      }
+      results.push_back(json_of("all", choice, all.mapped()));
+      table.add(cluster_row("all", choice, all.mapped()));
     }
-    PJ_TRY(const auto totals, simulate_groups(groups, request.traces, choice,
-                                              request.evaluation.first_seed, progress));
-    if (progress) fmt::print(stderr, "\r\033[K");
-    GroupTotals all;
-    for (const auto& [dataset, part] : totals) {
-      add(dataset, choice.name, part);
-      all += part;
-    }
-    add("all", choice.name, all);
   }
   if (arguments.json()) {
     Json json = document(arguments, request);
@@ -240,10 +205,13 @@ Result<int> simulate_cluster(const Arguments& arguments, const Request& request)
     print(json.dump(2) + "\n");
     return kDone;
   }
-  print(table.text());
-  print(
-      "\nSaved against the default batch size at the highest limit; simulated from recorded "
-      "trainings (reconstructed).\n");
+  print(table.text() + "\n" + expected_text(request.traces, request.choices.front().eta));
+  print(fmt::format(
+      "\nETA, TTA: a job's energy and time to the target, failed trainings included. Saved against "
+      "the default.\nSimulated from recorded trainings (reconstructed), {}, +- two standard "
+      "errors{}.\n",
+      counted(request.evaluation.seeds, "seed"),
+      request.evaluation.seeds == 1 ? " over jobs; --seeds 1:20 tells how much is chance" : ""));
   return kDone;
 }
 
@@ -280,9 +248,13 @@ Verb train_simulate_verb() {
        "a cluster's jobs: CSV with group, start_time, end_time, dataset, runtime_ratio; may be xz"},
       {"eta", "NUMBER", "0: fastest, 1: least energy", "0.5"},
       {"beta", "NUMBER", "stop a training at this many times the lowest cost; none: never", "2"},
-      {"window", "COUNT", "remember so many results of a batch size; 0: all", "0"},
+      {"window", "COUNT", "remember so many results of a batch size, failures too; 0: all", "0"},
+      {"noise", "ENERGY", "zeus: known standard deviation of a training's cost; otherwise learned"},
+      {"prior-cost", "ENERGY", "zeus: expected cost of a training, with --prior-deviation"},
+      {"prior-deviation", "ENERGY", "zeus: ... give or take so much; otherwise nothing is assumed"},
       {"seeds", "FIRST:LAST", "one simulation a seed", "1"},
       {"recurrences", "COUNT", "of the job; otherwise twice batch sizes times limits"},
+      {"pairs", "", "with --json: expected energy and time to the target of every pair"},
   };
   verb.examples = {
       "perjoule train simulate --trace zeus_nsdi23 --policy zeus,perjoule --seeds 1:20",

@@ -14,6 +14,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +50,22 @@ class BatchSizePolicy {
   /// A training ended. `job_cost` is that of the whole recurrence so far, with the failed
   /// trainings before it.
   virtual void report(const TrialResult& result, Joules job_cost) = 0;
-  /// It could not even start: most_epochs was 0.
-  virtual void report_never_started(int batch_size) = 0;
+  /// Nothing came of it that has a cost: it could not start (most_epochs was 0), it diverged, or
+  /// its trainer fell silent again and again. Speaks against the batch size, however little was
+  /// spent.
+  virtual void report_failure(int batch_size) = 0;
+};
+
+/// Trainings in a row that may be stopped, of batch sizes that did reach the target before, until
+/// the data are taken to have changed: the bound then comes from trainings that no longer happen.
+/// The next one is let run, and what it takes is what counts from then on.
+constexpr int kStopsOfDrift = 3;
+
+/// What Gaussian Thompson sampling (policy zeus) is told beforehand of the costs of trainings.
+struct CostPrior {
+  std::optional<Joules> noise;      ///< known standard deviation of a cost; none: learned
+  Joules mean;                      ///< expected cost of any batch size ...
+  std::optional<Joules> deviation;  ///< ... give or take so much; none: nothing is known
 };
 
 /// What every policy is made from.
@@ -58,10 +73,13 @@ struct JobSpec {
   std::vector<int> batch_sizes;  ///< ascending
   int default_batch = 0;         ///< one of them
   double beta = 2;  ///< a training is stopped at beta times the lowest cost; infinite: never
-  int window = 0;   ///< remember so many results of a batch size; 0: all
+  /// Remember so many results of a batch size, failures too, and no older ones than the last
+  /// window x batch sizes of all; 0: all.
+  int window = 0;
+  CostPrior prior = {};
 };
-/// invalid_argument for no or unsorted batch sizes, a default that is not among them, beta below 1
-/// or a window below 0.
+/// invalid_argument for no or unsorted batch sizes, one that stands twice, a default that is not
+/// among them, beta below 1, a window below 0, or a deviation that is not above 0.
 Outcome check(const JobSpec& spec);
 
 }  // namespace perjoule

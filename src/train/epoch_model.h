@@ -14,10 +14,14 @@
 
 namespace perjoule {
 
-/// The trainings of one batch size that reached the target.
+/// The trainings of one batch size that reached the target: all that the model asks of them, kept
+/// up with each (Welford 1962), so that a long history costs nothing.
 struct EpochRecord {
   double batch_size = 0;
-  std::vector<double> epochs;
+  double count = 0;
+  double log_mean = 0;  ///< of the epochs
+  double squares = 0;   ///< of the logarithms' deviations from it, summed
+  void add(double epochs);
 };
 
 class EpochModel {
@@ -31,6 +35,7 @@ class EpochModel {
   struct Prediction {
     double log_mean = 0;
     double log_deviation = 0;
+    double log_spread = 0;  ///< of a single training: the deviation and the noise
   };
   Prediction predict(std::size_t record) const;
 

@@ -1,6 +1,6 @@
 #include "train/evaluate.h"
 
-#include <cmath>
+#include <algorithm>
 #include <map>
 
 namespace perjoule {
@@ -12,6 +12,9 @@ constexpr int kPicks = 10;
 /// What every seed adds to.
 struct Collected {
   std::vector<double> last_energy, last_time, energy, time, regret, runs, failed, amortised;
+  std::vector<double> mean_eta, mean_tta;  // of each seed
+  Statistic one_eta, one_tta;              // of the last seed, over its recurrences
+  int censored = 0;
   std::map<std::pair<int, double>, int> picks;
   int cheaper = 0;
 };
@@ -30,6 +33,24 @@ int amortised_at(const std::vector<Joules>& costs, Joules usual) {
   return since;
 }
 
+void collect_to_accuracy(const JobSimulation& job, int recurrences, Collected& all) {
+  const auto count = static_cast<std::size_t>(recurrences);
+  std::vector<double> energy(count);
+  std::vector<double> time(count);
+  std::vector<bool> reached(count);
+  for (const SimulatedRun& run : job.runs) {
+    const auto i = static_cast<std::size_t>(run.recurrence);
+    energy[i] += run.energy.value();
+    time[i] += run.time.value();
+    if (run.reached) reached[i] = true;
+  }
+  all.one_eta = statistic(energy);
+  all.one_tta = statistic(time);
+  all.mean_eta.push_back(all.one_eta.mean);
+  all.mean_tta.push_back(all.one_tta.mean);
+  all.censored += static_cast<int>(std::count(reached.begin(), reached.end(), false));
+}
+
 void collect(const JobSimulation& job, int recurrences, const DefaultJob& usual, Joules usual_cost,
              Joules optimum, Collected& all) {
   Joules energy, last_energy, cost;
@@ -46,6 +67,7 @@ void collect(const JobSimulation& job, int recurrences, const DefaultJob& usual,
     if (run.recurrence >= recurrences - kPicks) ++all.picks[{run.batch_size, run.limit.value()}];
   }
   for (const Joules each : job.recurrence_costs) cost += each;
+  collect_to_accuracy(job, recurrences, all);
   const int last = std::min(kLast, recurrences);
   all.last_energy.push_back(1 - last_energy / (usual.energy * last));
   all.last_time.push_back(1 - last_time / (usual.time * last));
@@ -62,23 +84,22 @@ void collect(const JobSimulation& job, int recurrences, const DefaultJob& usual,
 
 }  // namespace
 
-Statistic statistic(const std::vector<double>& values) {
-  Statistic result;
-  if (values.empty()) return result;
-  const auto n = static_cast<double>(values.size());
-  for (const double value : values) result.mean += value / n;
-  double squares = 0;
-  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
-  if (n > 1) result.error = std::sqrt(squares / (n - 1) / n);
-  return result;
-}
-
 DefaultJob default_job(const WorkloadTrace& trace) {
   const BatchRecord& usual = trace.batches[*trace.index_of(trace.workload.default_batch)];
+  const LimitRecord& highest = usual.limits.front();
   const auto epochs = mean_epochs(usual, trace.workload.most_epochs);
   const double taken = epochs.value_or(trace.workload.most_epochs);
-  return {usual.limits.front().epoch_energy() * taken, usual.limits.front().epoch_time * taken,
-          !epochs};
+  return {highest.epoch_energy() * taken, highest.epoch_time * taken, !epochs, usual.batch_size,
+          highest.limit};
+}
+
+bool may_reach(const WorkloadTrace& trace) {
+  for (const BatchRecord& batch : trace.batches) {
+    for (const std::optional<int>& epochs : batch.epochs) {
+      if (epochs && *epochs <= trace.workload.most_epochs) return true;
+    }
+  }
+  return false;
 }
 
 Result<PolicyEvaluation> evaluate_policy(const WorkloadTrace& trace, const PolicyChoice& choice,
@@ -97,10 +118,21 @@ Result<PolicyEvaluation> evaluate_policy(const WorkloadTrace& trace, const Polic
   for (int i = 0; i < options.seeds; ++i) {
     PJ_TRY(const PlayedPolicy played, make_policy(choice, trace, cost));
     const Random random(options.first_seed + static_cast<std::uint64_t>(i));
-    const JobSimulation job =
-        simulate_job(trace, cost, *played.policy, played.search, result.recurrences, random);
+    std::function<void(int)> progress;
+    if (options.progress) {
+      progress = [&](int done) {
+        options.progress((i + static_cast<double>(done) / result.recurrences) / options.seeds);
+      };
+    }
+    const JobSimulation job = simulate_job(trace, cost, *played.policy, played.search,
+                                           result.recurrences, random, progress);
     collect(job, result.recurrences, usual, usual_cost, best->cost, all);
   }
+  const bool one = options.seeds == 1;
+  const int recurrences = options.seeds * result.recurrences;
+  result.eta = {one ? all.one_eta : statistic(all.mean_eta), recurrences, all.censored};
+  result.tta = {one ? all.one_tta : statistic(all.mean_tta), recurrences, all.censored};
+  result.default_censored = usual.censored;
   result.last_energy_saved = statistic(all.last_energy);
   result.last_time_saved = statistic(all.last_time);
   result.energy_saved = statistic(all.energy);

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+
 #include "base/test_data.h"
 #include "frontier/frontier.h"
+#include "train/evaluate.h"
 
 namespace perjoule {
 namespace {
@@ -76,34 +80,116 @@ TEST(Expectation, V100OptimaAreThoseOfTheRecords) {
   }
 }
 
-TEST(Expectation, EveryPointIsTheClosedForm) {
+// Optimum by eta 0, 0.25, 0.5, 0.75 and 1, as published.
+TEST(Expectation, V100OptimaMoveWithEta) {
   PJ_TEST_DATA(file, "zeus_nsdi23/summary_train.csv");
-  for (const char* gpu : {"v100", "a40", "rtx6000", "p100"}) {
-    for (std::size_t i = 0; i < zeus_workloads().size(); ++i) {
-      const auto trace = traced(gpu, i);
-      ASSERT_TRUE(trace);
-      const std::vector<Point> points = expected_points(*trace);
-      std::size_t at = 0;
-      for (const BatchRecord& batch : trace->batches) {
-        double sum = 0;
-        bool always = true;
-        for (const auto& epochs : batch.epochs) {
-          always = always && epochs && *epochs <= trace->workload.most_epochs;
-          sum += epochs.value_or(0);
-        }
-        if (!always) continue;
-        const double mean = sum / static_cast<double>(batch.epochs.size());
-        for (const LimitRecord& record : batch.limits) {
-          ASSERT_LT(at, points.size());
-          const double tta = mean * record.epoch_time.value();
-          EXPECT_NEAR(points[at].time.value() / tta, 1, 1e-9);
-          EXPECT_NEAR(points[at].energy.joules.value() / (tta * record.power.value()), 1, 1e-9);
-          ++at;
-        }
-      }
-      EXPECT_EQ(at, points.size());
+  const std::vector<std::vector<Pair>> expected = {
+      {{48, 250}, {48, 250}, {48, 150}, {48, 150}, {32, 100}},
+      {{12, 250}, {12, 250}, {12, 200}, {12, 150}, {8, 125}},
+      {{64, 250}, {64, 250}, {64, 175}, {32, 150}, {32, 125}},
+      {{360, 250}, {360, 250}, {360, 175}, {360, 150}, {360, 150}},
+      {{256, 225}, {128, 125}, {128, 100}, {128, 100}, {128, 100}},
+      {{16384, 175}, {16384, 175}, {16384, 175}, {16384, 150}, {16384, 150}},
+  };
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto trace = traced("v100", i);
+    ASSERT_TRUE(trace);
+    const auto frontier = Frontier::make(expected_points(*trace));
+    for (std::size_t j = 0; j < 5; ++j) {
+      const double eta = 0.25 * static_cast<double>(j);
+      EXPECT_EQ(chosen(*frontier, EtaCost{eta, trace->max_power}), expected[i][j]) << i << eta;
+      const auto best = cheapest(*trace, *JobCost::make(eta, trace->max_power));
+      ASSERT_TRUE(best);
+      const BatchRecord& batch = trace->batches[best->place.batch];
+      EXPECT_EQ(
+          Pair(batch.batch_size, static_cast<int>(batch.limits[best->place.limit].limit.value())),
+          expected[i][j])
+          << i << eta;
     }
   }
+}
+
+// The default (b0 at 250 W), as published to seven figures.
+TEST(Expectation, V100DefaultsAreThoseOfTheRecords) {
+  PJ_TEST_DATA(file, "zeus_nsdi23/summary_train.csv");
+  const double expected[6][3] = {{59343.6, 9528122, 12182017}, {7106.5, 1621829, 1699223},
+                                 {12344.6, 2758293, 2922218},  {74517.7, 16412549, 17520989},
+                                 {599.2, 112458, 131125},      {84.9, 3229, 12229}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto trace = traced("v100", i);
+    ASSERT_TRUE(trace);
+    const DefaultJob usual = default_job(*trace);
+    EXPECT_FALSE(usual.censored);
+    EXPECT_EQ(usual.limit, Watts(250));
+    EXPECT_NEAR(usual.time.value(), expected[i][0], 0.051) << i;
+    EXPECT_NEAR(usual.energy.value(), expected[i][1], 0.51) << i;
+    const auto cost = JobCost::make(0.5, trace->max_power);
+    EXPECT_NEAR(cost->of(usual.energy, usual.time).value(), expected[i][2], 0.51) << i;
+  }
+}
+
+/// Mean epochs by batch size, straight from the rows of summary_train.csv; NAN where a run misses.
+std::map<int, double> recorded_epochs(const CsvTable& table, const Workload& workload) {
+  std::map<int, std::vector<double>> runs;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto cell = [&](const char* column) {
+      return std::string(table.cell(row, *table.column(column)));
+    };
+    if (cell("dataset") != workload.dataset || cell("network") != workload.network ||
+        cell("optimizer") != workload.optimizer ||
+        std::stod(cell("target_metric")) != workload.target)
+      continue;
+    const std::string epochs = cell("target_epoch");
+    const double taken = epochs.empty() ? NAN : std::stod(epochs);
+    runs[std::stoi(cell("batch_size"))].push_back(taken <= workload.most_epochs ? taken : NAN);
+  }
+  std::map<int, double> means;
+  for (const auto& [size, epochs] : runs) {
+    for (const double each : epochs) means[size] += each / static_cast<double>(epochs.size());
+  }
+  return means;
+}
+
+// TTA = mean epochs x time of an epoch and ETA = TTA x mean power, from the cells of the tables and
+// not from what our reader made of them.
+TEST(Expectation, EveryPointIsTheClosedFormOfTheTables) {
+  PJ_TEST_DATA(file, "zeus_nsdi23/summary_train.csv");
+  const std::string folder = file.substr(0, file.rfind('/'));
+  const auto training = read_csv(file);
+  ASSERT_TRUE(training);
+  std::size_t checked = 0;
+  for (const char* gpu : {"v100", "a40", "rtx6000", "p100"}) {
+    const auto power = read_csv(folder + "/summary_power_" + gpu + ".csv");
+    ASSERT_TRUE(power);
+    for (std::size_t i = 0; i < zeus_workloads().size(); ++i) {
+      const Workload& workload = zeus_workloads()[i];
+      const auto epochs = recorded_epochs(*training, workload);
+      std::map<Pair, std::pair<double, double>> expected;
+      for (std::size_t row = 0; row < power->rows(); ++row) {
+        const auto cell = [&](const char* column) {
+          return std::string(power->cell(row, *power->column(column)));
+        };
+        if (cell("dataset") != workload.dataset || cell("network") != workload.network ||
+            cell("optimizer") != workload.optimizer)
+          continue;
+        const int size = std::stoi(cell("batch_size"));
+        if (epochs.count(size) == 0 || std::isnan(epochs.at(size))) continue;
+        const double tta = epochs.at(size) * std::stod(cell("time_per_epoch"));
+        expected[{size, static_cast<int>(std::stod(cell("power_limit")))}] = {
+            tta, tta * std::stod(cell("average_power"))};
+      }
+      const std::vector<Point> points = expected_points(*traced(gpu, i));
+      EXPECT_EQ(points.size(), expected.size()) << gpu << " " << workload.name;
+      for (const Point& point : points) {
+        ASSERT_EQ(expected.count(pair_of(point)), 1U) << gpu << " " << workload.name;
+        const auto& [tta, eta] = expected[pair_of(point)];
+        EXPECT_NEAR(point.time.value() / tta, 1, 1e-9);
+        EXPECT_NEAR(point.energy.joules.value() / eta, 1, 1e-9);
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 800U);
 }
 
 TEST(Expectation, CheapestOnOtherGpus) {

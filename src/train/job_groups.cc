@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/csv.h"
+#include "train/evaluate.h"
 
 namespace perjoule {
 namespace {
@@ -46,26 +47,36 @@ class GroupPlay {
         simulator_(trace, cost, *policy_, played.search),
         paths_(random.child(0)),
         decisions_(random.child(1)) {
-    const BatchRecord& usual = trace.batches[*trace.index_of(trace.workload.default_batch)];
-    const double epochs =
-        mean_epochs(usual, trace.workload.most_epochs).value_or(trace.workload.most_epochs);
-    default_energy_ = usual.limits.front().epoch_energy() * epochs;
-    default_time_ = usual.limits.front().epoch_time * epochs;
+    default_ = default_job(trace);
+    jobs_.resize(group.jobs.size());
   }
 
   void run(GroupTotals& totals) {
     for (std::size_t i = 0; i < group_.jobs.size(); ++i) {
       end_until(group_.jobs[i].start_s, totals);
       ++totals.jobs;
-      totals.default_energy += default_energy_ * group_.jobs[i].runtime_ratio;
-      totals.default_time += default_time_ * group_.jobs[i].runtime_ratio;
+      totals.default_energy += default_.energy * group_.jobs[i].runtime_ratio;
+      totals.default_time += default_.time * group_.jobs[i].runtime_ratio;
       start(i, group_.jobs[i].start_s);
     }
     end_until(std::numeric_limits<double>::infinity(), totals);
+    totals.default_censored = default_.censored;
+    for (const Played& job : jobs_) {
+      totals.job_energy.push_back(job.energy.value());
+      totals.job_time.push_back(job.time.value());
+      totals.unreached += job.reached ? 0 : 1;
+    }
   }
 
  private:
   static constexpr int kMostTries = 20;
+  /// What became of a job.
+  struct Played {
+    Joules energy;
+    Seconds time;
+    int retries = 0;
+    bool reached = false;
+  };
 
   void start(std::size_t job, double at_s) {
     for (int tries = 0; tries < kMostTries; ++tries) {
@@ -88,9 +99,12 @@ class GroupPlay {
       ++totals.runs;
       totals.energy += ending.trained.run.energy * ratio;
       totals.time += ending.trained.run.time * ratio;
+      Played& job = jobs_[ending.job];
+      job.energy += ending.trained.run.energy * ratio;
+      job.time += ending.trained.run.time * ratio;
+      job.reached = ending.trained.run.reached;
       policy_->report(ending.trained.result, ending.trained.run.cost);
-      if (!ending.trained.run.reached && ++retries_[ending.job] < kMostTries)
-        start(ending.job, ending.at_s);
+      if (!job.reached && ++job.retries < kMostTries) start(ending.job, ending.at_s);
     }
   }
 
@@ -99,11 +113,10 @@ class GroupPlay {
   JobSimulator simulator_;
   Random paths_;
   Random decisions_;
-  Joules default_energy_;
-  Seconds default_time_;
+  DefaultJob default_;
   std::vector<int> running_;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings_;
-  std::unordered_map<std::size_t, int> retries_;
+  std::vector<Played> jobs_;
   std::size_t started_ = 0;
 };
 
@@ -126,6 +139,10 @@ GroupTotals& GroupTotals::operator+=(const GroupTotals& other) {
   time += other.time;
   default_energy += other.default_energy;
   default_time += other.default_time;
+  unreached += other.unreached;
+  default_censored = default_censored || other.default_censored;
+  job_energy.insert(job_energy.end(), other.job_energy.begin(), other.job_energy.end());
+  job_time.insert(job_time.end(), other.job_time.begin(), other.job_time.end());
   return *this;
 }
 
@@ -156,6 +173,7 @@ Result<std::vector<JobGroup>> parse_job_groups(std::string_view text, const std:
       return wrong("group " + name + " has two data sets");
     group.jobs.push_back(job);
   }
+  if (groups.empty()) return Error::invalid_argument(path + ": no job in it");
   for (JobGroup& group : groups) {
     std::stable_sort(
         group.jobs.begin(), group.jobs.end(),
@@ -174,6 +192,9 @@ Result<std::map<std::string, GroupTotals>> simulate_groups(
     if (by_dataset.count(group.dataset) == 0)
       return Error::not_found(
           fmt::format("group {}: no workload trains on '{}'", group.name, group.dataset));
+    if (!may_reach(*by_dataset.at(group.dataset)))
+      return Error::unavailable(fmt::format(
+          "group {}: no recorded training on '{}' reaches the target", group.name, group.dataset));
   }
   std::vector<Result<GroupTotals>> results(groups.size(), GroupTotals());
   std::atomic<std::size_t> next = 0;

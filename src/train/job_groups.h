@@ -35,10 +35,15 @@ Result<std::vector<JobGroup>> parse_job_groups(std::string_view text, const std:
 struct GroupTotals {
   int jobs = 0;
   int runs = 0;
+  int unreached = 0;  ///< jobs that never reached the target: what they took is a lower bound
+  /// The default may miss the target: its energy and time are no baseline.
+  bool default_censored = false;
   Joules energy;
   Seconds time;
   Joules default_energy;
   Seconds default_time;
+  std::vector<double> job_energy;  ///< J, of every job with its failed trainings: ETA
+  std::vector<double> job_time;    ///< s: TTA
 
   GroupTotals& operator+=(const GroupTotals& other);
 };
@@ -47,7 +52,7 @@ struct GroupTotals {
 /// group run sees what had been reported by then. A job that misses the target is tried again at
 /// its end, for as long again. Energy and time of a job are multiplied by its run time ratio. By
 /// data set; the same for the same seed, whatever the threads. not_found when a data set has no
-/// workload in the trace.
+/// workload in the trace, unavailable when none of its recorded trainings reaches the target.
 Result<std::map<std::string, GroupTotals>> simulate_groups(
     const std::vector<JobGroup>& groups, const std::vector<WorkloadTrace>& traces,
     const PolicyChoice& choice, std::uint64_t seed,

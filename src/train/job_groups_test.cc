@@ -1,5 +1,6 @@
 #include "train/job_groups.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/test_data.h"
@@ -55,6 +56,55 @@ TEST(JobGroups, TheDefaultTakesWhatTheDefaultTakes) {
   EXPECT_DOUBLE_EQ(d.energy.value(), 280 * 50 * 3.5);
   EXPECT_DOUBLE_EQ(d.energy.value(), d.default_energy.value());
   EXPECT_DOUBLE_EQ(d.time.value(), d.default_time.value());
+}
+
+TEST(JobGroups, JobsThatNeverReachTheTargetAreCounted) {
+  const auto groups = parse_job_groups(kTable, "t.csv");
+  WorkloadTrace trace = trace_of("d");
+  trace.batches[0].epochs = {std::nullopt};  // the default's
+  const auto totals = simulate_groups(*groups, {trace}, {"default"}, 1);
+  ASSERT_TRUE(totals) << totals.error().text();
+  const GroupTotals& d = totals->at("d");
+  EXPECT_EQ(d.unreached, 3);
+  EXPECT_TRUE(d.default_censored);
+  ASSERT_EQ(d.job_energy.size(), 3U);
+  double sum = 0;
+  for (const double each : d.job_energy) sum += each;
+  EXPECT_DOUBLE_EQ(sum, d.energy.value());
+  EXPECT_EQ(simulate_groups(*groups, {trace}, {"perjoule"}, 1)->at("d").unreached, 0);
+  trace.batches[1].epochs = {std::nullopt};
+  const auto never = simulate_groups(*groups, {trace}, {"perjoule"}, 1);
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().code, ErrorCode::kUnavailable);
+}
+
+// In Zeus's simulator of groups a training that could not start was told to the sampling with a
+// cost of 0, the best there is, and drawn again and again.
+TEST(JobGroups, WhatCouldNotEvenStartIsHeldAgainstIt) {
+  std::string table = "group,start_time,end_time,dataset,runtime_ratio\n";
+  for (int i = 0; i < 60; ++i) table += fmt::format("a,{},{},d,1\n", 10 * i, 10 * i + 5);
+  const auto groups = parse_job_groups(table, "t.csv");
+  WorkloadTrace trace = trace_of("d");
+  // One epoch of 64 costs more than beta times a whole training of 32.
+  trace.batches[1].limits[0].epoch_time = Seconds(90);
+  trace.batches[1].epochs = {1};
+  for (const char* policy : {"zeus", "perjoule"}) {
+    PolicyChoice choice;
+    choice.name = policy;
+    choice.beta = 1.5;
+    const auto totals = simulate_groups(*groups, {trace}, choice, 1);
+    ASSERT_TRUE(totals) << totals.error().text();
+    const GroupTotals& d = totals->at("d");
+    EXPECT_EQ(d.unreached, 0) << policy;
+    EXPECT_LE(d.energy, d.default_energy * 1.2) << policy;
+  }
+}
+
+TEST(JobGroups, ATableWithoutJobsIsRefused) {
+  const auto groups =
+      parse_job_groups("group,start_time,end_time,dataset,runtime_ratio\n", "t.csv");
+  ASSERT_FALSE(groups);
+  EXPECT_NE(groups.error().message.find("no job in it"), std::string::npos);
 }
 
 TEST(JobGroups, AnUnknownDataSetIsNamed) {

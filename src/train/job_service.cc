@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "train/job_entries.h"
 #include "train/job_state.h"
 
 namespace perjoule {
@@ -25,7 +26,8 @@ Outcome check_definition(const JobDefinition& definition) {
     return Error::invalid_argument("not a name for a job: '" + name + "'",
                                    "use letters, digits, '-', '_' and '.'");
   }
-  PJ_CHECK(check(definition.spec));
+  PJ_CHECK(JobCost::make(definition.eta, definition.max_power));
+  PJ_CHECK(policy_of(definition));
   if (definition.most_epochs < 1) return Error::invalid_argument("most epochs are below 1");
   if (!std::isfinite(definition.target)) return Error::invalid_argument("the target is no number");
   if (!(definition.timeout.value() > 0))
@@ -33,27 +35,44 @@ Outcome check_definition(const JobDefinition& definition) {
   return {};
 }
 
-Outcome check_progress(const TrialRecord& record, const TrialProgress& progress) {
+Outcome check_progress(const JobDefinition& definition, const TrialRecord& record,
+                       const TrialProgress& progress) {
+  const auto wrong = [&](const std::string& what, const std::string& remedy) {
+    return Error::invalid_argument(fmt::format("trial {}: {}", record.trial.number, what), remedy);
+  };
+  const double joules = progress.energy.value();
+  const double seconds = progress.time.value();
+  if (progress.epochs < 1) return wrong("a report before the first epoch", "report after each");
+  // Somebody without a meter asks for the fastest training (eta 0) and has no energy to report.
+  if (!std::isfinite(joules) || joules < 0 || (joules == 0 && definition.eta > 0))
+    return wrong(fmt::format("its energy is not above 0: {} J", joules),
+                 "report what it has used since it began");
+  if (!std::isfinite(seconds) || seconds <= 0)
+    return wrong(fmt::format("its time is not above 0: {} s", seconds),
+                 "report how long it has taken since it began");
   const TrialProgress& before = record.progress;
-  const bool numbers = std::isfinite(progress.energy.value()) &&
-                       std::isfinite(progress.time.value()) && std::isfinite(progress.metric);
-  if (!numbers || progress.epochs < 1)
-    return Error::invalid_argument("a report wants epochs of 1 or more and finite figures");
   if (progress.epochs < before.epochs || progress.energy < before.energy ||
       progress.time < before.time) {
-    return Error::invalid_argument(fmt::format("trial {}: totals go back (epoch {} after {})",
-                                               record.trial.number, progress.epochs, before.epochs),
-                                   "report running totals since the training began");
+    return wrong(fmt::format("totals go back: {} J and {} s in {} epochs after {} J and {} s in {}",
+                             joules, seconds, progress.epochs, before.energy.value(),
+                             before.time.value(), before.epochs),
+                 "report running totals since the training began");
   }
   return {};
 }
 
+bool same(const TrialProgress& a, const TrialProgress& b) {
+  const bool metric =
+      a.metric == b.metric || (!std::isfinite(a.metric) && !std::isfinite(b.metric));
+  return a.epochs == b.epochs && a.energy == b.energy && a.time == b.time && metric;
+}
+
 /// Replays, gives up what is lost, and lets `call` add to it; its entries follow those.
 template <typename Call>
-Outcome change(EventLog& log, const Clock& clock, const std::string& job, const Call& call) {
+Outcome change(EventLog& log, const Stamp& now, const std::string& job, const Call& call) {
   return log.update(log_of(job), [&](const EventLog::Entries& so_far) -> Result<EventLog::Entries> {
     PJ_TRY(JobState state, JobState::replay(job, so_far));
-    EventLog::Entries entries = state.lost(clock.unix_ns());
+    EventLog::Entries entries = state.lost(now);
     for (const Json& entry : entries) PJ_CHECK(state.apply(entry));
     PJ_TRY(const EventLog::Entries more, call(state));
     entries.insert(entries.end(), more.begin(), more.end());
@@ -61,18 +80,15 @@ Outcome change(EventLog& log, const Clock& clock, const std::string& job, const 
   });
 }
 
-/// The trial, when it is running.
-Result<TrialRecord> running_trial(JobState& state, std::int64_t trial) {
-  const TrialRecord* const record = state.find(trial);
-  if (record == nullptr) {
-    return Error::not_found(fmt::format("job {} has no trial {}", state.definition().name, trial));
-  }
-  if (record->state != TrialState::kRunning) {
-    return Error::conflict(fmt::format("trial {} of job {} has ended: {}", trial,
-                                       state.definition().name, name_of(record->state)),
-                           "ask for a new one");
-  }
-  return *record;
+Result<TrialRecord> known_trial(JobState& state, std::int64_t trial) {
+  if (const TrialRecord* const record = state.find(trial)) return *record;
+  return Error::not_found(fmt::format("job {} has no trial {}", state.definition().name, trial));
+}
+
+auto ended(const JobState& state, const TrialRecord& record) {
+  return Error::conflict(fmt::format("trial {} of job {} has ended: {}", record.trial.number,
+                                     state.definition().name, name_of(record.state)),
+                         "ask for a new one");
 }
 
 }  // namespace
@@ -80,7 +96,6 @@ Result<TrialRecord> running_trial(JobState& state, std::int64_t trial) {
 Outcome JobService::create(const JobDefinition& definition) {
   PJ_CHECK(check_definition(definition));
   const Json wanted = entry_of(definition);
-  PJ_CHECK(JobState::replay(definition.name, {wanted}));
   return log_.update(
       log_of(definition.name), [&](const EventLog::Entries& so_far) -> Result<EventLog::Entries> {
         if (so_far.empty()) return EventLog::Entries{wanted};
@@ -92,9 +107,10 @@ Outcome JobService::create(const JobDefinition& definition) {
 
 Result<Trial> JobService::ask(const std::string& job) {
   Trial trial;
-  PJ_CHECK(change(log_, clock_, job, [&](JobState& state) -> Result<EventLog::Entries> {
-    trial = state.next();
-    return EventLog::Entries{entry_of(trial, clock_.unix_ns())};
+  const Stamp at = now();
+  PJ_CHECK(change(log_, at, job, [&](JobState& state) -> Result<EventLog::Entries> {
+    trial = state.next(at);
+    return EventLog::Entries{entry_of(trial, at)};
   }));
   return trial;
 }
@@ -102,32 +118,40 @@ Result<Trial> JobService::ask(const std::string& job) {
 Result<Verdict> JobService::report(const std::string& job, std::int64_t trial,
                                    const TrialProgress& progress) {
   Verdict verdict = Verdict::kContinue;
-  PJ_CHECK(change(log_, clock_, job, [&](JobState& state) -> Result<EventLog::Entries> {
-    PJ_TRY(const TrialRecord record, running_trial(state, trial));
-    PJ_CHECK(check_progress(record, progress));
-    verdict = state.judge(record, progress);
-    const std::int64_t now = clock_.unix_ns();
-    EventLog::Entries entries{entry_of(trial, progress, now)};
-    if (verdict != Verdict::kContinue) {
-      const bool reached = verdict == Verdict::kReached;
-      entries.push_back(
-          ending_of(trial, reached ? TrialState::kReached : TrialState::kStopped, now));
+  const Stamp at = now();
+  PJ_CHECK(change(log_, at, job, [&](JobState& state) -> Result<EventLog::Entries> {
+    PJ_TRY(const TrialRecord record, known_trial(state, trial));
+    if (record.state != TrialState::kRunning && record.state != TrialState::kLost) {
+      // Who did not hear the answer, asks again.
+      if (record.state == TrialState::kAbandoned || !same(record.progress, progress))
+        return ended(state, record);
+      verdict = record.state == TrialState::kReached ? Verdict::kReached : Verdict::kStop;
+      return EventLog::Entries{};
     }
+    PJ_CHECK(check_progress(state.definition(), record, progress));
+    const Judgement judged = state.judge(record, progress);
+    verdict = judged.verdict;
+    EventLog::Entries entries{entry_of(trial, progress, at)};
+    if (verdict != Verdict::kContinue) entries.push_back(ending_of(trial, judged.state, at));
     return entries;
   }));
   return verdict;
 }
 
 Outcome JobService::abandon(const std::string& job, std::int64_t trial) {
-  return change(log_, clock_, job, [&](JobState& state) -> Result<EventLog::Entries> {
-    PJ_CHECK(running_trial(state, trial));
-    return EventLog::Entries{ending_of(trial, TrialState::kAbandoned, clock_.unix_ns())};
+  const Stamp at = now();
+  return change(log_, at, job, [&](JobState& state) -> Result<EventLog::Entries> {
+    PJ_TRY(const TrialRecord record, known_trial(state, trial));
+    if (record.state != TrialState::kRunning) return ended(state, record);
+    return EventLog::Entries{ending_of(trial, TrialState::kAbandoned, at)};
   });
 }
 
+// As the next call will find it: who is lost by now is shown as lost.
 Result<JobStatus> JobService::status(const std::string& job) const {
   PJ_TRY(const EventLog::Entries entries, log_.read(log_of(job)));
-  PJ_TRY(const JobState state, JobState::replay(job, entries));
+  PJ_TRY(JobState state, JobState::replay(job, entries));
+  for (const Json& entry : state.lost(now())) PJ_CHECK(state.apply(entry));
   return state.status();
 }
 

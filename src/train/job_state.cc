@@ -2,82 +2,34 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
+#include "train/job_entries.h"
 #include "train/perjoule_policy.h"
 #include "train/zeus_policy.h"
 
 namespace perjoule {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStates = {"running", "reached", "stopped", "abandoned",
-                                                     "lost"};
+// Slowest epochs that a trainer may be silent for before the others no longer wait for what it
+// finds out. It is not given up by that: only the timeout does.
+constexpr double kOverdue = 10;
 
-Result<double> number_of(const Json& entry, std::string_view name) {
-  if (const auto number = entry.number(name)) return *number;
-  return Error::data_loss(fmt::format("no number '{}'", name));
+// Within one run of the system its own clock tells; across a restart, or between machines, only the
+// wall clock does.
+Seconds silence(const Stamp& heard, const Stamp& now) {
+  const bool same_boot = !now.boot.empty() && heard.boot == now.boot;
+  const std::int64_t ns = same_boot ? now.boot_ns - heard.boot_ns : now.unix_ns - heard.unix_ns;
+  return Seconds(static_cast<double>(ns) * 1e-9);
 }
 
 }  // namespace
 
-std::string_view name_of(TrialState state) { return kStates[static_cast<std::size_t>(state)]; }
-
-std::string_view name_of(Verdict verdict) {
-  constexpr std::array<std::string_view, 3> kNames = {"continue", "reached", "stop"};
-  return kNames[static_cast<std::size_t>(verdict)];
-}
-
-Json entry_of(const JobDefinition& definition) {
-  Json json = Json::object();
-  json["event"] = "created";
-  json["name"] = definition.name;
-  Json sizes = Json::array();
-  for (const int size : definition.spec.batch_sizes) sizes.push_back(size);
-  json["batch_sizes"] = std::move(sizes);
-  json["default_batch"] = definition.spec.default_batch;
-  // JSON has no infinity: no bound is null.
-  json["beta"] = std::isfinite(definition.spec.beta) ? Json(definition.spec.beta) : Json();
-  json["window"] = definition.spec.window;
-  json["eta"] = definition.eta;
-  json["max_power_w"] = definition.max_power.value();
-  json["target"] = definition.target;
-  json["higher_is_better"] = definition.higher_is_better;
-  json["most_epochs"] = definition.most_epochs;
-  json["policy"] = definition.policy;
-  json["seed"] = static_cast<std::int64_t>(definition.seed);
-  json["timeout_s"] = definition.timeout.value();
-  return json;
-}
-
-Json entry_of(const Trial& trial, std::int64_t unix_ns) {
-  Json json = Json::object();
-  json["event"] = "asked";
-  json["trial"] = trial.number;
-  json["batch_size"] = trial.batch_size;
-  json["unix_ns"] = unix_ns;
-  return json;
-}
-
-Json entry_of(std::int64_t trial, const TrialProgress& progress, std::int64_t unix_ns) {
-  Json json = Json::object();
-  json["event"] = "epoch";
-  json["trial"] = trial;
-  json["epochs"] = progress.epochs;
-  json["energy_j"] = progress.energy.value();
-  json["time_s"] = progress.time.value();
-  json["metric"] = progress.metric;
-  json["unix_ns"] = unix_ns;
-  return json;
-}
-
-Json ending_of(std::int64_t trial, TrialState state, std::int64_t unix_ns) {
-  Json json = Json::object();
-  json["event"] = "ended";
-  json["trial"] = trial;
-  json["state"] = name_of(state);
-  json["unix_ns"] = unix_ns;
-  return json;
+Result<std::unique_ptr<BatchSizePolicy>> policy_of(const JobDefinition& definition) {
+  if (definition.policy == "zeus") return ZeusPolicy::make(definition.spec);
+  if (definition.policy == "perjoule") return PerjoulePolicy::make(definition.spec);
+  return Error::invalid_argument("no policy '" + definition.policy + "'", "zeus or perjoule");
 }
 
 Result<JobState> JobState::replay(const std::string& job, const EventLog::Entries& entries) {
@@ -104,38 +56,9 @@ Outcome JobState::apply(const Json& entry) {
 }
 
 Outcome JobState::created(const Json& entry) {
-  JobDefinition& definition = status_.definition;
-  definition.name = entry.string("name").value_or("");
-  const Json* sizes = entry.find("batch_sizes");
-  if (sizes == nullptr || sizes->as_array() == nullptr)
-    return Error::data_loss("no batch sizes in the definition");
-  for (const Json& size : *sizes->as_array())
-    definition.spec.batch_sizes.push_back(static_cast<int>(size.as_integer().value_or(0)));
-  PJ_TRY(const double usual, number_of(entry, "default_batch"));
-  definition.spec.default_batch = static_cast<int>(usual);
-  definition.spec.beta = entry.number("beta").value_or(INFINITY);
-  PJ_TRY(const double window, number_of(entry, "window"));
-  definition.spec.window = static_cast<int>(window);
-  PJ_TRY(definition.eta, number_of(entry, "eta"));
-  PJ_TRY(const double max_power, number_of(entry, "max_power_w"));
-  definition.max_power = Watts(max_power);
-  PJ_TRY(definition.target, number_of(entry, "target"));
-  const Json* higher = entry.find("higher_is_better");
-  definition.higher_is_better = higher == nullptr || higher->as_bool().value_or(true);
-  PJ_TRY(const double most, number_of(entry, "most_epochs"));
-  definition.most_epochs = static_cast<int>(most);
-  definition.policy = entry.string("policy").value_or("");
-  definition.seed = static_cast<std::uint64_t>(entry.integer("seed").value_or(1));
-  PJ_TRY(const double timeout, number_of(entry, "timeout_s"));
-  definition.timeout = Seconds(timeout);
-  PJ_CHECK(JobCost::make(definition.eta, definition.max_power));
-  if (definition.policy == "zeus") {
-    PJ_TRY(policy_, ZeusPolicy::make(definition.spec));
-  } else if (definition.policy == "perjoule") {
-    PJ_TRY(policy_, PerjoulePolicy::make(definition.spec));
-  } else {
-    return Error::invalid_argument("no policy '" + definition.policy + "'", "zeus or perjoule");
-  }
+  PJ_TRY(status_.definition, definition_of(entry));
+  PJ_CHECK(JobCost::make(status_.definition.eta, status_.definition.max_power));
+  PJ_TRY(policy_, policy_of(status_.definition));
   return {};
 }
 
@@ -149,7 +72,7 @@ Outcome JobState::asked(const Json& entry) {
   record.trial.number = static_cast<std::int64_t>(status_.trials.size()) + 1;
   PJ_TRY(const double size, number_of(entry, "batch_size"));
   record.trial.batch_size = static_cast<int>(size);
-  record.asked_unix_ns = record.heard_unix_ns = entry.integer("unix_ns").value_or(0);
+  record.asked = record.heard = stamp_of(entry);
   status_.trials.push_back(record);
   return {};
 }
@@ -157,40 +80,67 @@ Outcome JobState::asked(const Json& entry) {
 Outcome JobState::epoch(const Json& entry) {
   TrialRecord* const record = find(entry.integer("trial").value_or(0));
   if (record == nullptr) return Error::data_loss("an epoch of a trial that was never asked for");
-  PJ_TRY(const double epochs, number_of(entry, "epochs"));
-  PJ_TRY(const double energy, number_of(entry, "energy_j"));
-  PJ_TRY(const double time, number_of(entry, "time_s"));
-  PJ_TRY(const double metric, number_of(entry, "metric"));
-  status_.energy += Joules(energy) - record->progress.energy;
-  status_.time += Seconds(time) - record->progress.time;
-  record->progress = {static_cast<int>(epochs), Joules(energy), Seconds(time), metric};
-  record->cost = cost_of(record->progress);
-  record->heard_unix_ns = entry.integer("unix_ns").value_or(0);
+  PJ_TRY(const TrialProgress progress, progress_of(entry));
+  status_.energy += progress.energy - record->progress.energy;
+  status_.time += progress.time - record->progress.time;
+  record->progress = progress;
+  record->cost = cost_of(progress);
+  record->heard = stamp_of(entry);
+  if (progress.epochs > 0)
+    slowest_epoch_ = std::max(slowest_epoch_, progress.time / progress.epochs);
+  if (record->state == TrialState::kLost) {
+    record->state = TrialState::kRunning;
+    int& silent = silent_[record->trial.batch_size];
+    silent = std::max(0, silent - 1);
+  }
   return {};
 }
 
 Outcome JobState::ended(const Json& entry) {
   TrialRecord* const record = find(entry.integer("trial").value_or(0));
   if (record == nullptr) return Error::data_loss("the end of a trial that was never asked for");
-  const std::string word = entry.string("state").value_or("");
-  const auto at = std::find(kStates.begin(), kStates.end(), word);
-  if (at == kStates.end()) return Error::data_loss("not a state: '" + word + "'");
-  record->state = static_cast<TrialState>(at - kStates.begin());
-  recurrence_cost_ += record->cost;
-  const bool reached = record->state == TrialState::kReached;
-  if (reached || record->state == TrialState::kStopped) {
-    const int epochs = std::max(1, record->progress.epochs);
-    policy_->report(
-        {record->trial.batch_size, reached, epochs, record->cost / epochs, record->cost},
-        recurrence_cost_);
-  }
-  if (reached) {
-    ++status_.recurrences;
-    if (!status_.lowest_cost || recurrence_cost_ < *status_.lowest_cost)
-      status_.lowest_cost = recurrence_cost_;
-    recurrence_cost_ = Joules(0);
+  PJ_TRY(record->state, state_of(entry));
+  if (record->state == TrialState::kLost) record->silence = silence(record->heard, stamp_of(entry));
+  RecurrenceRecord& recurrence = status_.unfinished;
+  const auto [charged, first] = charged_.try_emplace(record->trial.number);
+  if (first) ++recurrence.trainings;
+  recurrence.energy += record->progress.energy - charged->second.energy;
+  recurrence.time += record->progress.time - charged->second.time;
+  recurrence.cost += record->cost - cost_of(charged->second);
+  charged->second = record->progress;
+  tell_policy(*record);
+  if (record->state == TrialState::kReached) {
+    if (!status_.lowest_cost || recurrence.cost < *status_.lowest_cost)
+      status_.lowest_cost = recurrence.cost;
+    status_.recurrences.push_back(recurrence);
+    recurrence = {};
   }
   return {};
+}
+
+void JobState::tell_policy(const TrialRecord& record) {
+  const int batch_size = record.trial.batch_size;
+  switch (record.state) {
+    case TrialState::kRunning:
+      break;
+    case TrialState::kReached:
+    case TrialState::kStopped: {
+      silent_[batch_size] = 0;
+      const int epochs = std::max(1, record.progress.epochs);
+      policy_->report({batch_size, record.state == TrialState::kReached, epochs,
+                       record.cost / epochs, record.cost},
+                      status_.unfinished.cost);
+      break;
+    }
+    case TrialState::kDiverged:
+      silent_[batch_size] = 0;
+      policy_->report_failure(batch_size);
+      break;
+    case TrialState::kAbandoned:
+    case TrialState::kLost:
+      if (++silent_[batch_size] >= kSilentEnds) policy_->report_failure(batch_size);
+      break;
+  }
 }
 
 Joules JobState::cost_of(const TrialProgress& progress) const {
@@ -198,20 +148,47 @@ Joules JobState::cost_of(const TrialProgress& progress) const {
   return progress.energy * eta + status_.definition.max_power * progress.time * (1 - eta);
 }
 
-EventLog::Entries JobState::lost(std::int64_t now_unix_ns) const {
+JobStatus JobState::status() const {
+  JobStatus status = status_;
+  status.unreported = unreported();
+  return status;
+}
+
+std::optional<Joules> JobState::unreported() const {
+  Joules usual;
+  int reached = 0;
+  for (const TrialRecord& record : status_.trials) {
+    if (record.state != TrialState::kReached) continue;
+    usual += record.progress.energy;
+    ++reached;
+  }
+  if (reached == 0) return std::nullopt;
+  usual = usual / reached;
+  Joules sum;
+  for (const TrialRecord& record : status_.trials) {
+    if (record.state != TrialState::kLost || record.progress.energy > usual) continue;
+    sum += std::min(usual - record.progress.energy, status_.definition.max_power * record.silence);
+  }
+  return sum;
+}
+
+EventLog::Entries JobState::lost(const Stamp& now) const {
   EventLog::Entries entries;
   for (const TrialRecord& record : status_.trials) {
-    const double silent = static_cast<double>(now_unix_ns - record.heard_unix_ns) * 1e-9;
-    if (record.state == TrialState::kRunning && silent > status_.definition.timeout.value())
-      entries.push_back(ending_of(record.trial.number, TrialState::kLost, now_unix_ns));
+    if (record.state == TrialState::kRunning &&
+        silence(record.heard, now) > status_.definition.timeout)
+      entries.push_back(ending_of(record.trial.number, TrialState::kLost, now));
   }
   return entries;
 }
 
-Trial JobState::next() const {
+Trial JobState::next(const Stamp& now) const {
   std::vector<int> running;
   for (const TrialRecord& record : status_.trials) {
-    if (record.state == TrialState::kRunning) running.push_back(record.trial.batch_size);
+    if (record.state != TrialState::kRunning) continue;
+    const bool overdue =
+        slowest_epoch_.value() > 0 && silence(record.heard, now) > slowest_epoch_ * kOverdue;
+    if (!overdue) running.push_back(record.trial.batch_size);
   }
   Trial trial;
   trial.number = static_cast<std::int64_t>(status_.trials.size()) + 1;
@@ -220,15 +197,17 @@ Trial JobState::next() const {
   return trial;
 }
 
-Verdict JobState::judge(const TrialRecord& record, const TrialProgress& progress) const {
+Judgement JobState::judge(const TrialRecord& record, const TrialProgress& progress) const {
   const JobDefinition& definition = status_.definition;
+  if (!std::isfinite(progress.metric)) return {Verdict::kStop, TrialState::kDiverged};
   const bool reached = definition.higher_is_better ? progress.metric >= definition.target
                                                    : progress.metric <= definition.target;
-  if (reached) return Verdict::kReached;
-  if (progress.epochs >= definition.most_epochs) return Verdict::kStop;
+  if (reached) return {Verdict::kReached, TrialState::kReached};
   const Joules epoch_cost = cost_of(progress) / progress.epochs;
-  const int allowed = policy_->most_epochs(record.trial.batch_size, epoch_cost);
-  return progress.epochs >= allowed ? Verdict::kStop : Verdict::kContinue;
+  const int allowed =
+      std::min(definition.most_epochs, policy_->most_epochs(record.trial.batch_size, epoch_cost));
+  if (progress.epochs >= allowed) return {Verdict::kStop, TrialState::kStopped};
+  return {};
 }
 
 }  // namespace perjoule

@@ -1,11 +1,21 @@
 // A recurring job as its log tells it. For job_service.cc; see job_service.h.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "train/job_service.h"
 
 namespace perjoule {
+
+/// The policy that a definition asks for. invalid_argument for one there is not.
+Result<std::unique_ptr<BatchSizePolicy>> policy_of(const JobDefinition& definition);
+
+/// What a trainer is answered, and how its trial stands then.
+struct Judgement {
+  Verdict verdict = Verdict::kContinue;
+  TrialState state = TrialState::kRunning;
+};
 
 class JobState {
  public:
@@ -14,13 +24,13 @@ class JobState {
   static Result<JobState> replay(const std::string& job, const EventLog::Entries& entries);
 
   const JobDefinition& definition() const { return status_.definition; }
-  const JobStatus& status() const { return status_; }
+  JobStatus status() const;
   TrialRecord* find(std::int64_t trial);
 
-  /// The entry that ends every trial not heard of since before `now` by the timeout.
-  EventLog::Entries lost(std::int64_t now_unix_ns) const;
-  Trial next() const;
-  Verdict judge(const TrialRecord& record, const TrialProgress& progress) const;
+  /// The entries that end every trial that has been silent for longer than the timeout.
+  EventLog::Entries lost(const Stamp& now) const;
+  Trial next(const Stamp& now) const;
+  Judgement judge(const TrialRecord& record, const TrialProgress& progress) const;
 
   /// Takes one more entry in.
   Outcome apply(const Json& entry);
@@ -30,16 +40,16 @@ class JobState {
   Outcome asked(const Json& entry);
   Outcome epoch(const Json& entry);
   Outcome ended(const Json& entry);
+  void tell_policy(const TrialRecord& record);
+  std::optional<Joules> unreported() const;
   Joules cost_of(const TrialProgress& progress) const;
 
   JobStatus status_;
   std::unique_ptr<BatchSizePolicy> policy_;
-  Joules recurrence_cost_;  ///< of the running recurrence's failed trainings
+  std::map<int, int> silent_;  ///< by batch size: ends without a result in a row
+  /// What of a lost trial stands in a recurrence already, should it report after all.
+  std::map<std::int64_t, TrialProgress> charged_;
+  Seconds slowest_epoch_;  ///< of any training
 };
-
-Json entry_of(const JobDefinition& definition);
-Json entry_of(const Trial& trial, std::int64_t unix_ns);
-Json entry_of(std::int64_t trial, const TrialProgress& progress, std::int64_t unix_ns);
-Json ending_of(std::int64_t trial, TrialState state, std::int64_t unix_ns);
 
 }  // namespace perjoule

@@ -10,6 +10,8 @@ namespace {
 constexpr double kStep = 1.0;
 // Standard deviations below its expectation that an untried size is hoped to reach.
 constexpr double kHope = 1.5;
+// Standard deviations above its expectation that a smaller size is let run for.
+constexpr double kPatience = 2.5;
 // Relative error of the cost of an epoch for every octave from a known one.
 constexpr double kModelError = 0.05;
 
@@ -17,13 +19,41 @@ constexpr double kModelError = 0.05;
 
 Result<std::unique_ptr<BatchSizePolicy>> PerjoulePolicy::make(const JobSpec& spec) {
   PJ_CHECK(check(spec));
+  if (spec.prior.noise || spec.prior.deviation) {
+    return Error::invalid_argument("policy perjoule learns the spread of costs for itself",
+                                   "a known noise or a prior goes with policy zeus");
+  }
   return std::unique_ptr<BatchSizePolicy>(new PerjoulePolicy(spec));
 }
 
-double PerjoulePolicy::Arm::mean_epochs() const {
-  double sum = 0;
-  for (const double n : epochs) sum += n;
-  return sum / static_cast<double>(epochs.size());
+PerjoulePolicy::PerjoulePolicy(JobSpec spec)
+    : spec_(std::move(spec)), arms_(spec_.batch_sizes.size()) {
+  for (std::size_t i = 0; i < arms_.size(); ++i)
+    arms_[i].record.batch_size = static_cast<double>(spec_.batch_sizes[i]);
+}
+
+void PerjoulePolicy::Arm::count_in(const Training& result) {
+  if (result.epochs > 0) {
+    record.add(result.epochs);
+    epochs += result.epochs;
+  } else {
+    ++failures;
+    futile = result.futile;
+  }
+}
+
+// All but the cost of an epoch, which is the machine's and not the data's.
+void PerjoulePolicy::Arm::forget() {
+  kept.clear();
+  recount();
+}
+
+void PerjoulePolicy::Arm::recount() {
+  record = {record.batch_size};
+  epochs = 0;
+  failures = 0;
+  futile = false;
+  for (const Training& each : kept) count_in(each);
 }
 
 std::size_t PerjoulePolicy::index_of(int batch_size) const {
@@ -38,18 +68,25 @@ double PerjoulePolicy::log_size(std::size_t index) const {
 std::optional<std::size_t> PerjoulePolicy::best() const {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < arms_.size(); ++i) {
-    if (!arms_[i].epochs.empty() && (!best || arms_[i].cost() < arms_[*best].cost())) best = i;
+    if (arms_[i].reached() && (!best || arms_[i].cost() < arms_[*best].cost())) best = i;
   }
   return best;
 }
 
 // The size to try on that side of the best one: the farthest within an octave, at least the next.
-// None where the side is closed by a tried size, or ends.
+// None where the side is closed by a tried size, or ends. Where a larger batch fails, still larger
+// ones do; that a smaller one fails is an accident of this size, so that one is passed over.
 std::optional<std::size_t> PerjoulePolicy::step_from(std::size_t best, bool up) const {
   const std::size_t end = up ? arms_.size() : 0;
   std::optional<std::size_t> target;
+  bool passed = false;
   for (std::size_t i = best; i != (up ? end - 1 : end);) {
     i = up ? i + 1 : i - 1;
+    const bool failed = arms_[i].closed() && !arms_[i].reached();
+    if (failed && !up && !passed) {
+      passed = true;
+      continue;
+    }
     if (arms_[i].tried()) return std::nullopt;
     if (!target || std::abs(log_size(i) - log_size(best)) <= kStep) target = i;
   }
@@ -58,7 +95,7 @@ std::optional<std::size_t> PerjoulePolicy::step_from(std::size_t best, bool up) 
 
 // While nothing has reached the target: the untried size nearest to the default, or the one with
 // the fewest failures.
-std::optional<std::size_t> PerjoulePolicy::first_that_may_reach() const {
+std::size_t PerjoulePolicy::first_that_may_reach() const {
   const std::size_t start = index_of(spec_.default_batch);
   const auto distance = [&](std::size_t i) { return std::abs(log_size(i) - log_size(start)); };
   std::size_t chosen = start;
@@ -101,8 +138,7 @@ double PerjoulePolicy::epoch_cost_at(std::size_t index, Random& random) const {
 
 std::vector<EpochRecord> PerjoulePolicy::records() const {
   std::vector<EpochRecord> records;
-  for (std::size_t i = 0; i < arms_.size(); ++i)
-    records.push_back({static_cast<double>(spec_.batch_sizes[i]), arms_[i].epochs});
+  for (const Arm& arm : arms_) records.push_back(arm.record);
   return records;
 }
 
@@ -112,7 +148,7 @@ std::size_t PerjoulePolicy::sample(Random& random) const {
   std::size_t best = arms_.size();
   for (std::size_t i = 0; i < arms_.size(); ++i) {
     costs.push_back(epochs[i] * epoch_cost_at(i, random));
-    if (!arms_[i].epochs.empty() && (best == arms_.size() || costs[i] < costs[best])) best = i;
+    if (arms_[i].reached() && (best == arms_.size() || costs[i] < costs[best])) best = i;
   }
   // One valley: of the untried sizes only those next to the best one of this draw, no farther than
   // a step, can be better.
@@ -134,9 +170,7 @@ int PerjoulePolicy::next(Random& random, const std::vector<int>& running) {
     return std::find(running.begin(), running.end(), spec_.batch_sizes[i]) != running.end();
   };
   const std::optional<std::size_t> known = best();
-  if (!known) {
-    return running.empty() ? spec_.batch_sizes[*first_that_may_reach()] : spec_.default_batch;
-  }
+  if (!known) return spec_.batch_sizes[first_that_may_reach()];
   for (const bool up : {true, false}) {
     const std::optional<std::size_t> step = step_from(*known, up);
     if (step && !is_running(*step)) return spec_.batch_sizes[*step];
@@ -146,36 +180,72 @@ int PerjoulePolicy::next(Random& random, const std::vector<int>& running) {
 
 int PerjoulePolicy::most_epochs(int batch_size, Joules epoch_cost) const {
   const std::optional<std::size_t> known = best();
-  if (!known) return kAnyEpochs;
+  if (!known || stops_ >= kStopsOfDrift) return kAnyEpochs;
   const Arm& best_arm = arms_[*known];
   const double cost = epoch_cost.value();
   const double bound = std::floor(spec_.beta * best_arm.cost() / cost);
   const int allowed = bound < kAnyEpochs ? std::max(1, static_cast<int>(bound)) : kAnyEpochs;
   const std::size_t index = index_of(batch_size);
-  if (!arms_[index].epochs.empty()) return allowed;
+  if (arms_[index].reached()) return allowed;
   // Hopeless as soon as its epochs are dear: finish only if that costs less than the epoch thrown
   // away.
   const EpochModel::Prediction epochs = EpochModel(records()).predict(index);
   const double least = std::exp(epochs.log_mean - kHope * epochs.log_deviation) * cost;
   const double loss = std::exp(epochs.log_mean) * cost - best_arm.cost();
-  return least >= best_arm.cost() && loss > cost ? 1 : allowed;
+  if (least >= best_arm.cost() && loss > cost) return 1;
+  // A smaller batch needs no more epochs: one that takes far longer than expected diverges.
+  const double most = std::ceil(std::exp(epochs.log_mean + kPatience * epochs.log_spread));
+  return index < *known && most < allowed ? std::max(1, static_cast<int>(most)) : allowed;
 }
 
 void PerjoulePolicy::report(const TrialResult& result, Joules /*job_cost*/) {
   Arm& arm = arms_[index_of(result.batch_size)];
+  const bool drifted = stops_ >= kStopsOfDrift;
   arm.epoch_cost = result.epoch_cost.value();
-  if (!result.reached) {
-    ++arm.failures;
-    arm.futile = result.epochs == 1;
+  if (result.reached) {
+    if (drifted) {
+      for (Arm& each : arms_) each.forget();
+    }
+    stops_ = arm.setbacks = 0;
+    add(arm, {static_cast<double>(result.epochs)});
     return;
   }
-  arm.epochs.push_back(result.epochs);
-  if (spec_.window > 0 && arm.epochs.size() > static_cast<std::size_t>(spec_.window))
-    arm.epochs.erase(arm.epochs.begin());
+  const bool stopped_before = arm.reached();
+  if (stopped_before) ++stops_;
+  // Let run to the end and still missed: it is this size that no longer does.
+  if (stopped_before && drifted) arm.forget();
+  add(arm, {0, result.epochs == 1 && !stopped_before});
 }
 
-void PerjoulePolicy::report_never_started(int batch_size) {
-  ++arms_[index_of(batch_size)].failures;
+// A size that reached the target before is given a second chance: one failure may be an accident.
+void PerjoulePolicy::report_failure(int batch_size) {
+  Arm& arm = arms_[index_of(batch_size)];
+  if (arm.reached()) {
+    if (++arm.setbacks == 1) return;
+    arm.forget();
+  }
+  add(arm, {});
+}
+
+void PerjoulePolicy::add(Arm& arm, Training result) {
+  result.number = ++results_;
+  if (spec_.window > 0) {
+    arm.kept.push_back(result);
+    forget_old();
+  } else {
+    arm.count_in(result);
+  }
+}
+
+void PerjoulePolicy::forget_old() {
+  const std::int64_t oldest =
+      results_ - std::int64_t{spec_.window} * static_cast<std::int64_t>(arms_.size());
+  for (Arm& arm : arms_) {
+    while (arm.kept.size() > static_cast<std::size_t>(spec_.window) ||
+           (!arm.kept.empty() && arm.kept.front().number <= oldest))
+      arm.kept.pop_front();
+    arm.recount();
+  }
 }
 
 }  // namespace perjoule

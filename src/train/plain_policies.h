@@ -17,7 +17,7 @@ class FixedPolicy final : public BatchSizePolicy {
   int next(Random& /*random*/, const std::vector<int>& /*running*/) override { return batch_size_; }
   int most_epochs(int /*batch_size*/, Joules /*epoch_cost*/) const override { return kAnyEpochs; }
   void report(const TrialResult& /*result*/, Joules /*job_cost*/) override {}
-  void report_never_started(int /*batch_size*/) override {}
+  void report_failure(int /*batch_size*/) override {}
 
  private:
   std::string name_;
@@ -37,7 +37,7 @@ class GridPolicy final : public BatchSizePolicy {
   int next(Random& random, const std::vector<int>& running) override;
   int most_epochs(int /*batch_size*/, Joules /*epoch_cost*/) const override { return kAnyEpochs; }
   void report(const TrialResult& result, Joules job_cost) override;
-  void report_never_started(int /*batch_size*/) override {}
+  void report_failure(int /*batch_size*/) override {}
 
  private:
   GridPolicy(JobSpec spec, std::vector<int> limits);

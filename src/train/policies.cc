@@ -10,6 +10,7 @@ Result<PlayedPolicy> make_policy(const PolicyChoice& choice, const WorkloadTrace
                                  const JobCost& cost) {
   JobSpec spec = spec_of(trace, choice.beta);
   spec.window = choice.window;
+  spec.prior = choice.prior;
   PlayedPolicy played;
   if (choice.name == "zeus") {
     PJ_TRY(played.policy, ZeusPolicy::make(spec));

@@ -13,6 +13,7 @@ struct PolicyChoice {
   double eta = 0.5;
   double beta = 2;
   int window = 0;
+  CostPrior prior = {};
 };
 
 /// A policy and its search, for one job.

@@ -69,7 +69,7 @@ std::optional<JobSimulator::Trained> JobSimulator::train(int batch_size, Random&
   const int allowed =
       std::min(trace_.workload.most_epochs, policy_.most_epochs(batch_size, epoch_cost));
   if (allowed <= 0) {
-    policy_.report_never_started(batch_size);
+    policy_.report_failure(batch_size);
     return std::nullopt;
   }
   Trained trained;
@@ -87,7 +87,8 @@ std::optional<JobSimulator::Trained> JobSimulator::train(int batch_size, Random&
 }
 
 JobSimulation simulate_job(const WorkloadTrace& trace, const JobCost& cost, BatchSizePolicy& policy,
-                           LimitSearch search, int recurrences, const Random& random) {
+                           LimitSearch search, int recurrences, const Random& random,
+                           const std::function<void(int done)>& progress) {
   JobSimulation simulation;
   JobSimulator job(trace, cost, policy, search);
   // Two streams, so that two policies meet the same luck of training for the same choices.
@@ -108,6 +109,7 @@ JobSimulation simulate_job(const WorkloadTrace& trace, const JobCost& cost, Batc
       if (trained->run.reached) break;
     }
     simulation.recurrence_costs.push_back(spent);
+    if (progress) progress(recurrence + 1);
   }
   return simulation;
 }

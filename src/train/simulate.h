@@ -7,6 +7,7 @@
 // figures compare.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "train/batch_size_policy.h"
@@ -74,9 +75,10 @@ struct JobSimulation {
   int never_started = 0;
 };
 
-/// That many recurrences, one after another.
+/// That many recurrences, one after another; `progress` is told how many are done.
 JobSimulation simulate_job(const WorkloadTrace& trace, const JobCost& cost, BatchSizePolicy& policy,
-                           LimitSearch search, int recurrences, const Random& random);
+                           LimitSearch search, int recurrences, const Random& random,
+                           const std::function<void(int done)>& progress = {});
 
 /// Twice the number of batch sizes times the number of limits: as many as Zeus's evaluation has.
 int usual_recurrences(const WorkloadTrace& trace);

@@ -268,13 +268,87 @@ TEST(PerjoulePolicy, FindsTheOnlyBatchSizeThatConverges) {
   EXPECT_LE(others, 3);
 }
 
+// The size beside the default diverges, the best one lies beyond it.
+TEST(PerjoulePolicy, ASmallerSizeThatDivergesDoesNotHideTheBestOne) {
+  WorkloadTrace sorted = small_trace({{128, 10}, {16, 10}, {32, 5}, {64, std::nullopt}}, 20);
+  std::sort(sorted.batches.begin(), sorted.batches.end(),
+            [](const auto& a, const auto& b) { return a.batch_size < b.batch_size; });
+  const auto cost = JobCost::make(0.5, sorted.max_power);
+  auto policy = PerjoulePolicy::make(spec_of(sorted, 2));
+  const JobSimulation job =
+      simulate_job(sorted, *cost, **policy, LimitSearch::kAround, 30, Random(5));
+  EXPECT_EQ(job.runs.back().batch_size, 32);
+  int diverged = 0;
+  for (const SimulatedRun& run : job.runs) diverged += run.batch_size == 64 ? 1 : 0;
+  EXPECT_EQ(diverged, 1);
+}
+
+// With sentiment140's 64 diverging the best pair is (32, 175 W), next to it.
+TEST(PerjoulePolicy, IsNotDearerThanTheDefaultForLongWhereASizeDiverges) {
+  PJ_TEST_DATA(file, "zeus_nsdi23/peer_sim.csv");
+  auto trace = TraceTables::read(traces(), "v100")->select(zeus_workloads()[2]);
+  ASSERT_TRUE(trace);
+  for (auto& epochs : trace->batches[*trace->index_of(64)].epochs) epochs = std::nullopt;
+  EvaluationOptions options;
+  options.seeds = 50;
+  PolicyChoice choice;
+  const auto regret = [&](const char* policy) {
+    choice.name = policy;
+    return evaluate_policy(*trace, choice, options)->regret.mean;
+  };
+  EXPECT_LT(regret("perjoule"), regret("default"));
+  EXPECT_LT(regret("perjoule"), 0.75 * regret("zeus"));
+}
+
+TEST(PerjoulePolicy, WhatFailedBeforeAnythingReachedComesAfterTheOthers) {
+  auto policy = PerjoulePolicy::make({{32, 64, 128}, 64, 2, 0, {}});
+  Random random(1);
+  EXPECT_EQ((*policy)->next(random, {}), 64);
+  EXPECT_EQ((*policy)->next(random, {64}), 64);
+  (*policy)->report_failure(64);
+  // Also while others run.
+  EXPECT_NE((*policy)->next(random, {64}), 64);
+  (*policy)->report({32, true, 10, Joules(1), Joules(10)}, Joules(10));
+  (*policy)->report_failure(128);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ((*policy)->next(random, {}), 32);
+  // One failure of a size that did reach is an accident, two are not.
+  (*policy)->report_failure(32);
+  EXPECT_EQ((*policy)->next(random, {}), 32);
+  (*policy)->report_failure(32);
+  EXPECT_EQ((*policy)->most_epochs(64, Joules(1)), kAnyEpochs);  // nothing is known to reach
+}
+
+// The same numbers through a known noise and a normal prior, by hand: costs 100 and 140 of noise
+// 20, expected at 200 give or take 10: precision 1/100 + 2/400, mean (2 + 120 * 2/400) / precision.
+TEST(ZeusPolicy, AKnownNoiseAndAPriorAddTheirPrecisions) {
+  JobSpec spec{{32, 64}, 32, 20, 0, {}};
+  spec.prior = {Joules(20), Joules(200), Joules(10)};
+  const double precision = 1.0 / 100 + 2.0 / 400;
+  const double mean = (2 + 120 * 2.0 / 400) / precision;
+  EXPECT_NEAR(mean, 173.33, 0.01);
+  auto policy = ZeusPolicy::make(spec);
+  ASSERT_TRUE(policy);
+  Random random(1);
+  for (int i = 0; i < 4; ++i) {
+    const int size = (*policy)->next(random, {});
+    const double cost = size == 64 ? (i < 2 ? 100 : 140) : (i < 2 ? 160 : 186.67);
+    (*policy)->report({size, true, 1, Joules(cost), Joules(cost)}, Joules(cost));
+  }
+  // Both have the same precision: how often 64 is drawn follows from the distance of the means.
+  int chosen = 0;
+  for (int i = 0; i < 4000; ++i) chosen += (*policy)->next(random, {}) == 64 ? 1 : 0;
+  const double other = (2 + 173.335 * 2.0 / 400) / precision;
+  const double z = (other - mean) / std::sqrt(2 / precision);
+  EXPECT_NEAR(chosen / 4000.0, 0.5 * std::erfc(-z / std::sqrt(2)), 0.03);
+}
+
 TEST(JobSpec, MistakesAreRefused) {
-  const JobSpec good{{32, 64}, 32, 2, 0};
+  const JobSpec good{{32, 64}, 32, 2, 0, {}};
   EXPECT_TRUE(check(good));
   for (JobSpec bad :
-       {JobSpec{{}, 32, 2, 0}, JobSpec{{64, 32}, 32, 2, 0}, JobSpec{{32, 32}, 32, 2, 0},
-        JobSpec{{32, 64}, 48, 2, 0}, JobSpec{{32, 64}, 32, 0.5, 0}, JobSpec{{32, 64}, 32, 2, -1},
-        JobSpec{{0, 64}, 64, 2, 0}}) {
+       {JobSpec{{}, 32, 2, 0, {}}, JobSpec{{64, 32}, 32, 2, 0, {}}, JobSpec{{32, 32}, 32, 2, 0, {}},
+        JobSpec{{32, 64}, 48, 2, 0, {}}, JobSpec{{32, 64}, 32, 0.5, 0, {}},
+        JobSpec{{32, 64}, 32, 2, -1, {}}, JobSpec{{0, 64}, 64, 2, 0, {}}}) {
     EXPECT_FALSE(check(bad));
     EXPECT_FALSE(ZeusPolicy::make(bad));
     EXPECT_FALSE(PerjoulePolicy::make(bad));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 
@@ -102,6 +103,46 @@ Outcome check_limits(const BatchRecord& batch, const CsvTable& table) {
   return {};
 }
 
+/// "64 (250 W), 128 (100 W, 125 W)": what is not recorded, of the limits that other sizes have.
+std::string holes(const WorkloadTrace& trace) {
+  std::set<Watts, std::greater<>> all;
+  for (const BatchRecord& batch : trace.batches) {
+    for (const LimitRecord& record : batch.limits) all.insert(record.limit);
+  }
+  std::string text;
+  for (const BatchRecord& batch : trace.batches) {
+    std::string missing;
+    for (const Watts limit : all) {
+      const bool there = std::any_of(batch.limits.begin(), batch.limits.end(),
+                                     [&](const auto& record) { return record.limit == limit; });
+      if (!there) missing += fmt::format("{}{:g} W", missing.empty() ? "" : ", ", limit.value());
+    }
+    if (missing.empty()) continue;
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", batch.batch_size, missing);
+  }
+  return text;
+}
+
+void add_notes(WorkloadTrace& trace, int asked_default) {
+  const int usual = trace.workload.default_batch;
+  if (usual != asked_default) {
+    trace.notes.push_back(
+        fmt::format("its default batch size {} is not recorded: {}, the largest recorded one, is "
+                    "taken for the default",
+                    asked_default, usual));
+  }
+  const Watts highest = trace.batches[*trace.index_of(usual)].limits.front().limit;
+  if (highest < trace.max_power) {
+    trace.notes.push_back(
+        fmt::format("its default batch size {} is not recorded at {:g} W, the highest limit of "
+                    "that GPU: {:g} W "
+                    "is taken for the default's limit",
+                    usual, trace.max_power.value(), highest.value()));
+  }
+  if (const std::string text = holes(trace); !text.empty())
+    trace.notes.push_back("not recorded, and so not offered: batch size " + text);
+}
+
 Result<std::vector<Workload>> workloads_of(const CsvTable& table) {
   PJ_TRY(const std::size_t name, table.require_column("name"));
   PJ_TRY(const std::size_t dataset, table.require_column("dataset"));
@@ -122,6 +163,7 @@ Result<std::vector<Workload>> workloads_of(const CsvTable& table) {
     PJ_TRY(workload.default_batch, count_at(table, row, default_batch));
     workloads.push_back(std::move(workload));
   }
+  if (workloads.empty()) return Error::invalid_argument(table.name() + ": no workload in it");
   return workloads;
 }
 
@@ -167,6 +209,7 @@ Result<WorkloadTrace> TraceTables::select(const Workload& workload) const {
     return Error::not_found(fmt::format("{}: its default batch size {} is not recorded in {}",
                                         workload.name, start, power_.name()));
   }
+  add_notes(trace, workload.default_batch);
   return trace;
 }
 

@@ -47,6 +47,9 @@ struct WorkloadTrace {
   Workload workload;                 ///< with the default batch size lowered where it must be
   Watts max_power;                   ///< the largest limit recorded for any workload on that GPU
   std::vector<BatchRecord> batches;  ///< ascending; those with both runs and limits
+  /// Where the records do not hold what was asked for, and what takes its place: a default batch
+  /// size above the largest recorded one, a default without the highest limit, other holes.
+  std::vector<std::string> notes;
 
   /// Index of a batch size in batches; none when it is not recorded.
   std::optional<std::size_t> index_of(int batch_size) const;
@@ -57,8 +60,10 @@ class TraceTables {
   /// Reads a folder's tables for one GPU. Errors name file, line and column.
   static Result<TraceTables> read(const std::string& folder, const std::string& gpu);
 
-  /// The part of one workload. not_found when nothing is recorded for it; invalid_argument when
-  /// batch sizes differ in the limits that were recorded for them, naming the first that does.
+  /// The part of one workload. A limit that is not recorded for a batch size is not offered with
+  /// it; a default batch size above the largest recorded one is lowered to it; notes say so.
+  /// not_found when nothing is recorded, or a default below the largest is not; invalid_argument
+  /// for two records of one pair.
   Result<WorkloadTrace> select(const Workload& workload) const;
 
  private:

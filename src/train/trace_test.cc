@@ -48,6 +48,21 @@ TEST_F(TraceTest, JoinsRunsAndLimitsByBatchSize) {
   EXPECT_EQ(trace->index_of(48), std::nullopt);
 }
 
+TEST_F(TraceTest, WhatIsNotRecordedIsSaid) {
+  const auto lowered = load(kTraining, kPower);
+  ASSERT_TRUE(lowered);
+  ASSERT_EQ(lowered->notes.size(), 3U);
+  EXPECT_NE(lowered->notes[0].find("128 is not recorded: 64"), std::string::npos);
+  EXPECT_NE(lowered->notes[1].find("64 is not recorded at 300 W"), std::string::npos);
+  EXPECT_NE(lowered->notes[1].find("150 W is taken"), std::string::npos);
+  EXPECT_NE(lowered->notes[2].find("64 (100 W)"), std::string::npos);
+  const std::string whole =
+      "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
+      "d,n,64,adam,100,12,90\nd,n,64,adam,150,10,140\n"
+      "d,n,128,adam,100,12,90\nd,n,128,adam,150,10,140\n";
+  EXPECT_TRUE(load(kTraining, whole)->notes.empty());
+}
+
 TEST_F(TraceTest, MistakesNameFileAndLine) {
   const std::string power = kPower;
   struct Case {
@@ -79,6 +94,13 @@ TEST_F(TraceTest, AWorkloadThatIsNotRecordedIsNamed) {
   ASSERT_FALSE(trace);
   EXPECT_EQ(trace.error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(TraceTables::read(tree_.path(), "absent"));
+}
+
+TEST_F(TraceTest, ATableWithoutWorkloadsIsRefused) {
+  tree_.write("w.csv", "name,dataset,network,optimizer,target,most_epochs,default_batch");
+  const auto workloads = read_workloads(tree_ / "w.csv");
+  ASSERT_FALSE(workloads);
+  EXPECT_NE(workloads.error().message.find("no workload in it"), std::string::npos);
 }
 
 TEST(ZeusWorkloads, AreSixAndAreRecordedForEveryGpu) {

@@ -9,7 +9,7 @@ namespace perjoule {
 namespace {
 
 std::unique_ptr<BatchSizePolicy> policy_of(std::vector<int> sizes, int usual) {
-  auto policy = ZeusPolicy::make({std::move(sizes), usual, 2, 0});
+  auto policy = ZeusPolicy::make({std::move(sizes), usual, 2, 0, {}});
   EXPECT_TRUE(policy);
   return std::move(*policy);
 }
@@ -61,7 +61,7 @@ TEST(ZeusPolicy, AResultThatComesLateStillCounts) {
 TEST(ZeusPolicy, WhatCouldNotEvenStartIsPunished) {
   const auto policy = policy_of({32, 64}, 64);
   prune(*policy, {{32, 100}, {64, 100}});
-  for (int i = 0; i < 5; ++i) policy->report_never_started(32);
+  for (int i = 0; i < 5; ++i) policy->report_failure(32);
   Random random(3);
   for (int i = 0; i < 3; ++i) policy->report(result(64, true, 100), Joules(100));
   int punished = 0;

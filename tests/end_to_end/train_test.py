@@ -1,8 +1,10 @@
 """perjoule train on a simulated V100, and the simulation of recorded trainings."""
+import contextlib
 import ctypes
 import json
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import unittest
@@ -204,6 +206,27 @@ class BatchSize(CommandTest):
         self.assertEqual(status["energy_j"], 606000)
         self.assertEqual(self.jobs("list").stdout, "nightly\n")
 
+    def test_a_size_that_crashes_or_diverges_does_not_come_up_for_ever(self):
+        for policy in ("perjoule", "zeus"):
+            self.jobs("create", policy, "--batch-sizes", "32,64,128", "--default", "64", "--target", "0.9", "--max-power",
+                      "300W", "--policy", policy)
+            asked = []
+            for _ in range(12):
+                trial, batch = self.jobs("ask", policy).stdout.split()
+                asked.append(batch)
+                if batch == "128":
+                    self.jobs("abandon", policy, trial)
+                    continue
+                told = self.jobs("report", policy, trial, "--epochs", "1", "--energy", "3kJ", "--time", "10s", "--metric",
+                                 "NaN" if batch == "32" else "0.95")
+                self.assertEqual(told.stdout, "stop\n" if batch == "32" else "reached\n")
+            self.assertLessEqual(asked.count("128"), 5, asked)
+            self.assertGreaterEqual(asked.count("64"), 5, asked)
+            status = self.json("train", "batch-size", "show", policy, "--json")
+            self.assertEqual(status["eta"]["count"], status["recurrences"])
+            self.assertIn({"diverged"}, [{t["state"]} for t in status["trials"] if t["metric"] is None])
+            self.assertIn("ETA", self.jobs("show", policy).stdout)
+
     def test_trainers_ask_at_the_same_time_and_each_has_a_trial_of_its_own(self):
         self.create()
         asking = [self.start("train", "batch-size", "ask", "nightly") for _ in range(8)]
@@ -239,6 +262,29 @@ class Simulate(CommandTest):
                  "--seeds", "3:5", "--json")
         self.assertEqual(self.call(*words).stdout, self.call(*words).stdout)
 
+    def test_on_a_terminal_a_bar_shows_the_share(self):
+        groups = self.write("groups.csv", "group,start_time,end_time,dataset,runtime_ratio\na,0,9,squad,1\nb,5,12,squad,2\n")
+        for words in (("--workload", "ncf", "--seeds", "1:20"), ("--groups", groups)):
+            master, slave = pty.openpty()
+            running = subprocess.Popen([COMMAND, "train", "simulate", "--trace", str(TRACES), *words],
+                                       stdout=subprocess.DEVNULL, stderr=slave)
+            os.close(slave)
+            told = ""
+            # Linux answers EIO, not an end, when the other side of a terminal has closed.
+            with contextlib.suppress(OSError):
+                while piece := os.read(master, 4096).decode():
+                    told += piece
+            os.close(master)
+            self.assertEqual(running.wait(timeout=60), 0)
+            self.assertIn("[##########..........]  50 %", told)
+            self.assertIn("100 %", told)
+            self.assertTrue(told.endswith("\r\033[K"), repr(told[-80:]))
+        quiet = self.call("train", "simulate", "--trace", str(TRACES), "--workload", "ncf")
+        self.assertEqual(quiet.stderr, "")
+
+    def test_a_long_history_takes_no_longer_a_choice(self):
+        self.simulated("--workload", "ncf", "--policy", "zeus,perjoule", "--recurrences", "100000")
+
     def test_policies_and_a_cluster(self):
         document = self.simulated("--policy", "default,oracle", "--workload", "resnet50,ncf")
         self.assertEqual([r["policy"] for r in document["results"]], ["default", "oracle"] * 2)
@@ -246,11 +292,79 @@ class Simulate(CommandTest):
         document = self.simulated("--groups", groups, "--policy", "perjoule")
         self.assertEqual(document["results"][-1]["jobs"], 2)
 
+    def test_energy_and_time_to_accuracy_stand_beside_what_was_expected(self):
+        document = self.simulated("--policy", "default", "--workload", "deepspeech2", "--seeds", "1:20", "--pairs")
+        expected = document["workloads"][0]
+        # Default and least energy of the records, as published.
+        self.assertAlmostEqual(expected["default"]["tta_s"], 59343.6, delta=0.1)
+        self.assertAlmostEqual(expected["default"]["eta_j"], 9528122, delta=1)
+        self.assertEqual((expected["best"]["batch_size"], expected["best"]["limit_w"]), (48, 150))
+        self.assertEqual(len(expected["pairs"]), 105)
+        least = min(expected["pairs"], key=lambda pair: pair["eta_j"])
+        self.assertEqual((least["batch_size"], least["limit_w"]), (32, 100))
+        result = document["results"][0]
+        self.assertLess(abs(result["eta"]["mean_j"] - 9528122), 4 * result["eta"]["standard_error_j"])
+        self.assertEqual((result["tta"]["count"], result["tta"]["censored"]), (4200, 0))
+        self.assertEqual(result["energy_saved"]["mean"] < 0.05, True)
+
+    def altered(self, line):
+        """The traces with every line of the table of power limits and of trainings passed through a function."""
+        folder = self.folder / "altered"
+        folder.mkdir(exist_ok=True)
+        for name in ("summary_train.csv", "summary_power_v100.csv"):
+            lines = map(line, (TRACES / name).read_text().splitlines())
+            (folder / name).write_text("".join(each + "\n" for each in lines if each is not None))
+        return str(folder)
+
+    def test_a_default_that_never_converges_is_no_baseline(self):
+        def never(line):
+            words = line.split(",")
+            return ",".join(words[:-1] + [""]) if words[0] == "sentiment140" and len(words) == 8 and words[2] == "128" else line
+        trace = self.altered(never)
+        words = ("train", "simulate", "--trace", trace, "--workload", "bert_sa", "--policy", "default,zeus")
+        usual, zeus = self.json(*words, "--json")["results"]
+        self.assertTrue(usual["default_censored"] and zeus["default_censored"])
+        self.assertIsNone(zeus["energy_saved"])
+        self.assertEqual((usual["eta"]["censored"], usual["eta"]["lower_bound"], zeus["eta"]["censored"]), (70, True, 0))
+        self.assertTrue(usual["regret"]["lower_bound"])
+        text = self.call(*words).stdout
+        self.assertIn("at least", text)
+        self.assertIn("nothing is saved against it", text)
+        groups = self.write("groups.csv", "group,start_time,end_time,dataset,runtime_ratio\na,0,9,sentiment140,1\n")
+        cluster = self.json(*words, "--groups", groups, "--json")["results"]
+        self.assertEqual((cluster[0]["unreached"], cluster[0]["energy_saved"]), (1, None))
+
+    def test_limits_and_defaults_that_are_not_recorded_are_said(self):
+        def without(line):
+            words = line.split(",")
+            return None if words[0] == "sentiment140" and words[2] == "128" and len(words) == 7 and words[4] == "250" else line
+        words = ("train", "simulate", "--trace", self.altered(without), "--workload", "bert_sa", "--policy", "oracle")
+        document = self.json(*words, "--json")
+        self.assertEqual(document["workloads"][0]["default"]["limit_w"], 225)
+        self.assertIn("not recorded at 250 W", document["workloads"][0]["notes"][0])
+        self.assertIn("not recorded at 250 W", self.call(*words).stdout)
+        lowered = self.call("train", "simulate", "--trace", str(TRACES), "--gpu", "rtx6000", "--workload", "deepspeech2")
+        self.assertIn("192 is not recorded: 128", lowered.stdout)
+
+    def test_a_cluster_over_seeds_has_errors(self):
+        groups = self.write("groups.csv", "group,start_time,end_time,dataset,runtime_ratio\n" +
+                            "".join(f"a,{20 * i},{20 * i + 9},squad,1\n" for i in range(30)))
+        document = self.simulated("--groups", groups, "--policy", "perjoule", "--seeds", "1:5")
+        self.assertGreater(document["results"][-1]["energy_saved"]["standard_error"], 0)
+        self.assertEqual(document["results"][-1]["eta"]["count"], 150)
+
     def test_mistakes_are_named(self):
+        empty = self.write("empty.csv", "group,start_time,end_time,dataset,runtime_ratio\n")
+        none = self.write("none.csv", "name,dataset,network,optimizer,target,most_epochs,default_batch\n")
         for words, message in ((("--gpu", "h100"), "summary_power_h100.csv"), (("--eta", "2"), "outside 0 to 1"),
                                (("--policy", "magic"), "no policy 'magic'"), (("--workload", "gpt"), "known are"),
                                (("--seeds", "9:3"), "--seeds 9:3"), (("--beta", "0.5"), "beta"),
-                               (("--groups", "/nonexistent.csv"), "/nonexistent.csv")):
+                               (("--groups", "/nonexistent.csv"), "/nonexistent.csv"), (("--policy", ","), "no policy"),
+                               (("--policy", ""), "no policy"), (("--window", "2.7"), "--window 2.7"),
+                               (("--window", "1e12"), "--window 1e12"), (("--recurrences", "0"), "--recurrences 0"),
+                               (("--groups", "x.csv", "--recurrences", "5"), "does not go with --groups"),
+                               (("--groups", empty), "no job in it"), (("--workloads", none), "no workload in it"),
+                               (("--noise", "5J"), "policy zeus"), (("--prior-cost", "5J"), "go together")):
             told = self.call("train", "simulate", "--trace", str(TRACES), *words)
             self.assertEqual(told.returncode, 2, (words, told.stderr))
             self.assertIn(message, told.stderr)
