@@ -43,13 +43,14 @@ Result<BlockingPower> blocking_power(const Arguments& arguments) {
 std::vector<Option> pipeline_options() {
   return {
       {"microbatches", "COUNT", "of an iteration"},
-      {"schedule", "NAME|FILE", "the order of instructions: a name, or a CSV file of one's own", "1f1b"},
+      {"schedule", "NAME|FILE", "the order of instructions: a name, or a CSV file of one's own",
+       "1f1b"},
       {"chunks", "COUNT", "model chunks a stage, for the interleaved schedules", "1"},
       {"blocking-power", "POWER|FILE",
        "what a GPU draws while it waits: watts, or a CSV table by setting"},
       {"time-scale", "FACTOR", "multiply the profile's times", "1"},
-      {"energy-scale", "FACTOR",
-       "multiply its energies: a stage of 8 GPUs measured on one has 8", "1"},
+      {"energy-scale", "FACTOR", "multiply its energies: a stage of 8 GPUs measured on one has 8",
+       "1"},
   };
 }
 

@@ -20,8 +20,7 @@ Json json_of(const Config& knob) {
 }
 
 void write_iteration(Out out, const PipelineProblem& problem, const Iteration& iteration) {
-  fmt::format_to(out,
-                 R"("time_s":{},"energy_j":{},"working_j":{},"waiting_j":{},"switches":{})",
+  fmt::format_to(out, R"("time_s":{},"energy_j":{},"working_j":{},"waiting_j":{},"switches":{})",
                  problem.seconds(iteration.makespan).value(), iteration.energy.value(),
                  iteration.working.value(), iteration.waiting.value(), iteration.switches);
 }
@@ -79,8 +78,7 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
       text += stage > 0 ? ",[" : "[";
       for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
         const std::uint32_t a = schedule.number(stage, i);
-        const PipelineOption& option =
-            problem.options(problem.class_of()[a])[one.plan.option[a]];
+        const PipelineOption& option = problem.options(problem.class_of()[a])[one.plan.option[a]];
         if (i > 0) text += ',';
         const fmt::format_int number(problem.knob_of(a, option.index));
         text.append(number.data(), number.size());

@@ -11,8 +11,8 @@
 
 namespace perjoule {
 
-/// The option of each activity at the highest setting of its profile: the highest number of the first
-/// knob (a clock); where that is no number, the fastest.
+/// The option of each activity at the highest setting of its profile: the highest number of the
+/// first knob (a clock); where that is no number, the fastest.
 std::vector<std::uint32_t> highest_settings(const PipelineProblem& problem);
 
 /// One setting for all instructions.

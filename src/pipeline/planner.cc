@@ -41,8 +41,8 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
   }
   for (const Seconds time : request.times) {
     if (!(time.value() > 0)) {
-      return Error::invalid_argument(
-          fmt::format("an iteration time of {}", to_text(time)), "it is above zero");
+      return Error::invalid_argument(fmt::format("an iteration time of {}", to_text(time)),
+                                     "it is above zero");
     }
     wanted.makespans.push_back(std::max(shortest, problem.ticks(time)));
   }
@@ -78,9 +78,8 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
 const PlannedIteration& PipelineStudy::for_straggler(Ticks until, StragglerPolicy policy) const {
   const Ticks cap = policy == StragglerPolicy::kLeastAlone ? std::min(until, least_energy_) : until;
   const auto after =
-      std::partition_point(plans_.begin(), plans_.end(), [cap](const PlannedIteration& one) {
-        return one.plan.makespan <= cap;
-      });
+      std::partition_point(plans_.begin(), plans_.end(),
+                           [cap](const PlannedIteration& one) { return one.plan.makespan <= cap; });
   return after == plans_.begin() ? plans_.front() : *(after - 1);
 }
 

@@ -21,7 +21,7 @@ struct PlanRequest {
   int points = 0;                   ///< so many from the shortest to the longest that saves, evenly
   std::vector<Seconds> times = {};  ///< and these
   std::vector<double> slowdowns = {};  ///< and these multiples of the shortest
-  bool least_energy = true;         ///< and T*, the one of least energy of all
+  bool least_energy = true;            ///< and T*, the one of least energy of all
 };
 
 struct PlannedIteration {
@@ -48,8 +48,8 @@ class PipelineStudy {
   const TimeCostFrontier& frontier() const { return frontier_; }
   const Iteration& highest() const { return highest_; }  ///< all at the highest setting
   Ticks shortest() const { return frontier_.shortest(); }
-  Ticks least_energy() const { return least_energy_; }  ///< T*
-  Ticks longest() const { return frontier_.longest(); } ///< T_eff
+  Ticks least_energy() const { return least_energy_; }   ///< T*
+  Ticks longest() const { return frontier_.longest(); }  ///< T_eff
 
   /// The plan to run while a straggler takes `until`: the slowest that the policy allows. O(log
   /// plans). Where even the fastest plan is slower than `until` (it is no straggler), the fastest.
