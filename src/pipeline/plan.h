@@ -10,7 +10,9 @@
 //      exact schedule. What one leaves over, the next one has.
 //   2. give back: what is left over where stages wait for one another goes to the instructions that
 //      save most by it.
-//   3. polish: an instruction is made faster where others on its way save more by the time won.
+//   3. mix: where all stages of a steady pipeline would need a duration that no option has, rounding
+//      loses on every microbatch. Then the first microbatches run as in a slower plan that loses
+//      little and the others as in a faster one.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +31,15 @@ struct PipelinePlan {
   double effective = 0;  ///< J: the sum of the options' effective energies
   double bound = 0;      ///< J: no plan of the requested time has less (by linear programming)
   std::vector<std::uint32_t> option;  ///< by activity, into problem.options(its class)
-  std::vector<Ticks> start;           ///< by activity, as early as can be
 };
 
-/// Rounds an exact schedule to measured options. The plan ends no later than the schedule's
+/// Steps 1 and 2: rounds an exact schedule to measured options. The plan ends no later than the schedule's
 /// makespan. O(activities x options) for each of a bounded number of passes.
 PipelinePlan round_schedule(const PipelineProblem& problem, const Schedule& schedule, double bound);
+
+/// Step 3: `slow` for as many of the first, or of the last, microbatches as the makespan allows, `fast`
+/// for the others, which alone keeps it. O(activities log microbatches).
+PipelinePlan mix_plans(const PipelineProblem& problem, const PipelinePlan& fast,
+                       const PipelinePlan& slow, Ticks makespan, double bound);
 
 }  // namespace perjoule

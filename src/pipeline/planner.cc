@@ -7,22 +7,89 @@
 
 #include "base/text.h"
 #include "pipeline/baselines.h"
+#include "pipeline/cost_curve.h"
 
 namespace perjoule {
 namespace {
 
-PlannedIteration planned(const PipelineProblem& problem, const TimeCostFrontier& frontier,
-                         const Schedule& schedule) {
+/// Makespans, evenly, that plans are made for to mix others from.
+constexpr int kMixingPoints = 40;
+
+/// A plan's distance from the bound, as a share of the iteration's energy.
+double gap_of(const PipelineProblem& problem, const PipelinePlan& plan) {
+  return (plan.effective - plan.bound) / problem.total_energy(plan.bound, plan.requested).value();
+}
+
+/// Plans of many makespans, rounded one by one and then mixed where that is better.
+class Rounded {
+ public:
+  Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontier) : problem_(problem) {
+    for (const Schedule& schedule : frontier.schedules()) {
+      plans_.push_back(round_schedule(problem, schedule, frontier.cost_at(schedule.makespan)));
+    }
+    std::sort(plans_.begin(), plans_.end(), [](const PipelinePlan& a, const PipelinePlan& b) {
+      return a.requested < b.requested;
+    });
+  }
+  /// Whether some plan would gain by mixing.
+  bool is_rough() const {
+    return std::any_of(plans_.begin(), plans_.end(), [this](const PipelinePlan& plan) {
+      return gap_of(problem_, plan) > kSmooth;
+    });
+  }
+  void mix();
+  const std::vector<PipelinePlan>& plans() const { return plans_; }
+
+ private:
+  /// A gap that mixing would hardly lessen.
+  static constexpr double kSmooth = 0.0015;
+
+  const PipelineProblem& problem_;
+  std::vector<PipelinePlan> plans_;  ///< fastest first
+};
+
+/// The corners of the lower convex hull of plans over their makespans lose least; between two of
+/// them a mixture of the two loses little more.
+void Rounded::mix() {
+  std::vector<CostPoint> points;
+  for (const PipelinePlan& plan : plans_) points.push_back({plan.makespan, plan.effective});
+  const std::vector<CostPoint> hull = falling_hull(points);
+  const auto find = [this](const CostPoint& corner) -> const PipelinePlan& {
+    return *std::find_if(plans_.begin(), plans_.end(), [&](const PipelinePlan& plan) {
+      return plan.makespan == corner.duration && plan.effective == corner.cost;
+    });
+  };
+  std::vector<PipelinePlan> mixed = plans_;
+  for (PipelinePlan& plan : mixed) {
+    if (gap_of(problem_, plan) <= kSmooth) continue;
+    const auto slow =
+        std::partition_point(hull.begin(), hull.end(), [&](const CostPoint& corner) {
+          return corner.duration <= plan.requested;
+        });
+    if (slow == hull.begin()) continue;  // nothing is faster
+    const PipelinePlan& fast = find(*(slow - 1));
+    PipelinePlan better =
+        slow == hull.end()
+            ? fast
+            : mix_plans(problem_, fast, find(*slow), plan.requested, plan.bound);
+    if (better.effective >= plan.effective) continue;
+    better.requested = plan.requested;
+    better.bound = plan.bound;
+    plan = std::move(better);
+  }
+  plans_ = std::move(mixed);
+}
+
+PlannedIteration planned(const PipelineProblem& problem, const PipelinePlan& plan) {
   PlannedIteration one;
-  const double bound = frontier.cost_at(schedule.makespan);
-  one.plan = round_schedule(problem, schedule, bound);
-  std::vector<std::uint32_t> option(one.plan.option.size());
+  one.plan = plan;
+  std::vector<std::uint32_t> option(plan.option.size());
   for (std::uint32_t a = 0; a < option.size(); ++a) {
-    option[a] = problem.options(problem.class_of()[a])[one.plan.option[a]].index;
+    option[a] = problem.options(problem.class_of()[a])[plan.option[a]].index;
   }
   one.iteration = simulate_iteration(problem, option);
-  one.bound = problem.total_energy(bound, schedule.makespan);
-  one.energy = problem.total_energy(one.plan.effective, schedule.makespan);
+  one.bound = problem.total_energy(plan.bound, plan.requested);
+  one.energy = problem.total_energy(plan.effective, plan.requested);
   return one;
 }
 
@@ -54,6 +121,14 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
     wanted.makespans.push_back(
         static_cast<Ticks>(std::floor(static_cast<double>(shortest) * slowdown)));
   }
+  // More than was asked for, to mix from.
+  std::vector<Ticks> asked;
+  for (Ticks& makespan : wanted.makespans) {
+    asked.push_back(makespan = std::clamp(makespan, shortest, longest));
+  }
+  for (int i = 0; i <= kMixingPoints; ++i) {
+    wanted.makespans.push_back(shortest + (longest - shortest) * i / kMixingPoints);
+  }
   if (request.least_energy) wanted.flow = problem.flow_of_least_energy();
   PipelineStudy study;
   PJ_TRY(study.frontier_, problem.solve(wanted));
@@ -65,13 +140,16 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
     study.least_energy_ = corner.makespan;
     break;
   }
+  if (request.least_energy) asked.push_back(study.least_energy_);
+  Rounded rounded(problem, study.frontier_);
+  if (rounded.is_rough()) rounded.mix();
   Ticks last = -1;
-  for (const Schedule& schedule : study.frontier_.schedules()) {
-    if (schedule.makespan == last) continue;
-    last = schedule.makespan;
-    study.plans_.push_back(planned(problem, study.frontier_, schedule));
+  for (const PipelinePlan& plan : rounded.plans()) {
+    const bool is_asked = std::find(asked.begin(), asked.end(), plan.requested) != asked.end();
+    if (plan.requested == last || !is_asked) continue;
+    last = plan.requested;
+    study.plans_.push_back(planned(problem, plan));
   }
-  std::reverse(study.plans_.begin(), study.plans_.end());
   return study;
 }
 
