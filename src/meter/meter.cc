@@ -221,6 +221,8 @@ class SourceClosing {
     if (const auto n = since(&Faults::wraps); n > 0)
       note(fmt::format("wrapped {} time{}", n, n == 1 ? "" : "s"));
     if (const auto n = since(&Faults::resets); n > 0) note_bound("was reset");
+    if (since(&Faults::leaps) > 0)
+      note_bound("leapt forward by more than the device can draw, which is left out");
     if (const auto n = since(&Faults::glitches); n > 0)
       note(fmt::format("{} impossible value(s) left out", n));
     if (since(&Faults::blind) > 0) note_bound("unread for so long that it may have wrapped unseen");
