@@ -74,8 +74,8 @@ class SweepLoop {
       if (!result.trials.empty() && pause(signals)) break;
       auto trial = run_trial(config);
       if (!trial) {
-        (void)journal_.restore();
-        return fail(trial, config.text());
+        result.failed = fail(trial, config.text());
+        break;
       }
       result.trials.push_back(std::move(*trial));
       if (watch) watch({result.trials.size(), order.size(), result.trials.back()});
@@ -83,6 +83,7 @@ class SweepLoop {
     }
     result.signal = signal_;
     result.restored = journal_.restore();
+    if (!result.failed && result.trials.empty() && result.restored) return fail(result.failed);
     return result;
   }
 
