@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/machine.h"
@@ -66,8 +67,8 @@ void show_live(const RunProgress& progress, const std::string& unit) {
                                  to_text(progress.power, 3), to_text(progress.energy.joules, 4));
   if (progress.units > 0) line += "  " + counted(progress.units, unit);
   if (progress.whole) {
-    line += fmt::format("  whole: {} +- {}, {}", to_text(progress.whole->energy, 3),
-                        to_text(progress.whole->energy_half_width, 2),
+    line += fmt::format("  whole: {}, {}",
+                        with_uncertainty(predicted_energy(*progress.whole, progress.energy)),
                         to_text(progress.whole->time, 3));
   }
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
@@ -75,11 +76,11 @@ void show_live(const RunProgress& progress, const std::string& unit) {
 }
 
 void say_prediction(const RunProgress& progress, const std::string& unit, double total) {
-  complain(
-      fmt::format("after {}: {} will take {} +- {} and {} +- {}", counted(progress.units, unit),
-                  counted(total, unit), to_text(progress.whole->energy, 3),
-                  to_text(progress.whole->energy_half_width, 2), to_text(progress.whole->time, 3),
-                  to_text(progress.whole->time_half_width, 2)));
+  const Energy whole = predicted_energy(*progress.whole, progress.energy);
+  complain(fmt::format("after {}: {} will take {} ({}) and {} +- {}", counted(progress.units, unit),
+                       counted(total, unit), with_uncertainty(whole), whole.status_text(),
+                       to_text(progress.whole->time, 3),
+                       to_text(progress.whole->time_half_width, 2)));
 }
 
 /// Idle power before the run: the same sources for a while with nothing of ours running. A signal

@@ -111,16 +111,6 @@ bool counts_units(const RunReport& report) {
   return !report.unit.empty() || report.result.units > 0;
 }
 
-std::string bound_or_uncertainty(const Energy& energy) {
-  if (energy.status == Status::kMissing) return "unknown";
-  if (energy.status == Status::kEstimated && !energy.one_sided() &&
-      std::isfinite(energy.upper.value())) {
-    return fmt::format("{} ({} to {})", to_text(energy.joules, 3), to_text(energy.lower, 2),
-                       to_text(energy.upper, 2));
-  }
-  return with_uncertainty(energy);
-}
-
 std::string bounded_power(const Energy& energy, Watts power) {
   return std::string(bound_words(energy)) + to_text(power, 3);
 }
@@ -178,7 +168,7 @@ std::string units_text(const RunReport& report) {
   const Measurement& measurement = report.result.measurement;
   const Energy total = measurement.total();
   std::string text =
-      fmt::format(", {}: {} and {} {}", counted(units, unit), bound_or_uncertainty(total / units),
+      fmt::format(", {}: {} and {} {}", counted(units, unit), with_uncertainty(total / units),
                   to_text(measurement.duration / units, 4), with_article(unit));
   if (!is_flop(unit)) return text;
   text += fmt::format("; {}{:.4g} FLOP/J", total.lower_bound ? "at most " : "",
@@ -199,7 +189,7 @@ void print_table(const RunReport& report) {
   const auto row = [&](const std::string& name, const Energy& energy) {
     const Watts power =
         measurement.duration.value() > 0 ? energy.joules / measurement.duration : Watts(0);
-    table.add({name, bound_or_uncertainty(energy),
+    table.add({name, with_uncertainty(energy),
                energy.status == Status::kMissing ? "" : bounded_power(energy, power),
                energy.status_text(), std::string(name_of(energy.grade())),
                std::string(name_of(energy.boundary))});

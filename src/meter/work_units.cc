@@ -1,5 +1,6 @@
 #include "meter/work_units.h"
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -142,6 +143,21 @@ Prediction predict_total(const std::vector<UnitCost>& done, double total,
   out.time_half_width = Seconds(half_width(time));
   out.energy_half_width =
       Joules(std::hypot(half_width(energy), relative_uncertainty * out.energy.value()));
+  return out;
+}
+
+Energy predicted_energy(const Prediction& whole, const Energy& so_far) {
+  if (so_far.status == Status::kMissing || so_far.joules.value() <= 0) {
+    return Energy::missing(so_far.source, so_far.boundary);
+  }
+  Energy out = so_far * (whole.energy / so_far.joules);
+  const double measured = out.expanded_uncertainty().value();
+  const double all = whole.energy_half_width.value();
+  const Joules spread(std::sqrt(std::max(0.0, all * all - measured * measured)));
+  out.random = Joules(std::hypot(out.random.value(), 0.5 * spread.value()));
+  // What is used already stays used.
+  out.lower = std::max(std::max(Joules(0), so_far.lower), out.lower - spread);
+  out.upper += spread;
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/energy.h"
 #include "base/result.h"
 
 namespace perjoule {
@@ -90,5 +91,9 @@ struct UnitCost {
 /// unit, which often carries start-up, is left out of the mean as soon as three are done.
 Prediction predict_total(const std::vector<UnitCost>& done, double total,
                          double relative_uncertainty);
+
+/// The predicted energy with the status, the bounds and the source that the energy so far has: its
+/// interval stretched to the whole and widened by the spread between units.
+Energy predicted_energy(const Prediction& whole, const Energy& so_far);
 
 }  // namespace perjoule

@@ -68,5 +68,24 @@ TEST(Prediction, ExtrapolatesWithAnIntervalThatNarrows) {
   EXPECT_LT(later.energy_half_width.value(), first.energy_half_width.value());
   EXPECT_DOUBLE_EQ(later.energy_half_width.value(), 0.05 * 50'000);
 }
+
+TEST(WorkUnits, ThePredictionKeepsTheStatusAndTheIntervalOfWhatWasUsedSoFar) {
+  Energy so_far;
+  so_far.joules = Joules(2);
+  so_far.lower = Joules(1);
+  so_far.upper = Joules(5);
+  so_far.random = Joules(0.5);
+  so_far.status = Status::kEstimated;
+  const Prediction whole = predict_total({{Seconds(1), Joules(2), 1}}, 10, 0.5);
+  const Energy energy = predicted_energy(whole, so_far);
+  EXPECT_EQ(energy.status, Status::kEstimated);
+  EXPECT_DOUBLE_EQ(energy.joules.value(), 20);
+  EXPECT_LT(energy.lower.value(), 10);  // the spread between units comes on top
+  EXPECT_GE(energy.lower.value(), 1);   // what is used stays used
+  EXPECT_GT(energy.upper.value(), 50);
+  EXPECT_NEAR(energy.expanded_uncertainty().value(), whole.energy_half_width.value(), 1e-9);
+  so_far.status = Status::kMissing;
+  EXPECT_EQ(predicted_energy(whole, so_far).status, Status::kMissing);
+}
 }  // namespace
 }  // namespace perjoule

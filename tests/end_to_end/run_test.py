@@ -21,6 +21,27 @@ class Run(CommandTest):
         self.assertEqual(run.returncode, 143)
         self.assertFalse(ran.exists())
 
+    def test_a_counter_that_stood_still_and_recovered_lost_nothing(self):
+        document = self.json("twin", "run", "--gpu", "h100", "--fault", "freeze:gpu=0,from=0.7s,until=1.7s", "--", COMMAND,
+                             "run", "--quiet", "--no-store", "--json", "--sources", "gpu", "--for", "3s", "--", COMMAND,
+                             "twin", "work", "matmul", "--duty", "1", "--steps", "1000")
+        self.assertNotIn("lower_bound", document["total"])
+        self.assertGreater(document["total"]["joules"] / document["duration_s"], 500)
+        self.assertEqual([n for s in document["sources"] for n in s["notes"]], [])
+
+    def test_what_a_run_takes_is_estimated_with_its_interval_everywhere(self):
+        nothing = {"PERJOULE_SYSFS_ROOT": str(self.folder), "PERJOULE_NVML": "/nonexistent.so"}
+        interval = r"\d J \([\d.]+ m?J to [\d.]+ J\)"
+        script = "for i in 1 2 3; do sleep 0.2; echo >&$PERJOULE_UNIT_FD; done"
+        run = self.call("run", "--quiet", "--unit", "step", "--epochs", "9", "--", "sh", "-c", script, variables=nothing)
+        self.assertRegex(run.stdout, interval)
+        self.assertRegex(run.stderr, r"9 steps will take .*" + interval + r" \(estimated\)")
+        for words in (("runs", "list"), ("runs", "show", "last"), ("compare", "last", "last")):
+            self.assertRegex(self.call(*words).stdout, interval, words)
+        swept = self.call("sweep", "--param", "n=1,2", "--", "sleep", "0.{n}", variables=nothing)
+        self.assertRegex(swept.stderr, r"J \([\d.]+ m?J to ")
+        self.assertRegex(swept.stdout, r"J \([\d.]+ m?J to ")
+
     def test_no_time_at_all_is_no_time(self):
         for words in (("--for", "-1s"), ("--for", "0s"), ("--every", "0")):
             self.assertEqual(self.call("run", *words, "--", "true").returncode, 2, words)
