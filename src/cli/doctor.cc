@@ -101,8 +101,8 @@ std::optional<Finding> look_at_calibrations() {
   if (kept->empty()) return std::nullopt;
   std::string sources;
   for (const Calibration& one : *kept) sources += (sources.empty() ? "" : ", ") + one.source;
-  return Finding{Finding::Weight::kFine, "calibration",
-                 "corrected by an external meter: " + sources, {}};
+  return Finding{
+      Finding::Weight::kFine, "calibration", "corrected by an external meter: " + sources, {}};
 }
 
 Result<int> examine(const Arguments& arguments) {

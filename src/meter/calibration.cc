@@ -164,8 +164,8 @@ Result<Calibration> fit_calibration(const std::string& source, std::vector<Power
 
 Outcome check_narrower(const Calibration& calibration, const SourceInfo& source) {
   const double power = calibration.scale * calibration.mean_reading.value();
-  const double fitted = std::hypot(
-      calibration.scale_sigma * calibration.mean_reading.value(), calibration.mean_sigma.value());
+  const double fitted = std::hypot(calibration.scale_sigma * calibration.mean_reading.value(),
+                                   calibration.mean_sigma.value());
   const bool stated = source.gain > 0 || source.offset.value() > 0;
   const double known =
       stated ? std::hypot(source.gain * power, source.offset.value()) / std::sqrt(3.0) : power;

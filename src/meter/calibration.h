@@ -27,8 +27,8 @@ struct Calibration {
   double scale_sigma = 0;  ///< one sigma, the meter's own accuracy included
   Watts mean_sigma;        ///< one sigma of the fit at its mean power
   Watts mean_reading;
-  Watts residual;          ///< standard deviation about the fit
-  Seconds lag;             ///< the meter's clock is that much behind
+  Watts residual;  ///< standard deviation about the fit
+  Seconds lag;     ///< the meter's clock is that much behind
   std::size_t samples = 0;
   Watts lowest;  ///< range of readings it was fitted on
   Watts highest;

@@ -29,7 +29,8 @@ __attribute__((destructor)) void let_go() {
   if (!holds_devices) return;
   auto world = World::open_from_environment();
   if (!world) return;
-  for (int i = 0; i < world->device_count(); ++i) (void)world->detach(i, static_cast<int>(::getpid()));
+  for (int i = 0; i < world->device_count(); ++i)
+    (void)world->detach(i, static_cast<int>(::getpid()));
 }
 
 int code_of(const perjoule::Outcome& outcome) {
