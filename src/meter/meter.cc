@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "meter/cross_check.h"
 #include "meter/sync.h"
 
 namespace perjoule {
@@ -308,6 +309,7 @@ Measurement Window::close(SyncVerdict verdict, bool may_wait) {
     if (watch != nullptr && !measurement.sources.back().tick_aligned)
       measurement.sources.back().notes.emplace_back("did not tick in time: not aligned");
   }
+  cross_check(measurement.sources, end - begin_);
   measurement.name = name_;
   measurement.begin_unix_ns = begin_unix_ns_;
   measurement.duration = end - begin_;
