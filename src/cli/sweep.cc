@@ -213,6 +213,12 @@ Result<int> run_sweep(const Arguments& arguments) {
 
   const bool counted_matches = arguments.has("unit-pattern") && !arguments.has("unit");
   PointsFile file{counted_matches ? "unit" : arguments.value("unit"), points_of(result)};
+  const bool failed_silently =
+      options.command.spawn.silence_output &&
+      std::any_of(result.trials.begin(), result.trials.end(), [&](const SweepTrial& trial) {
+        return trial.exit_status != 0 && result.signal == 0;
+      });
+  if (failed_silently) complain("a command failed: --show-output lets what it wrote through");
   if (result.signal != 0) complain(interruption(result));
   if (!result.failed && !file.points.empty())
     complain("the sweep ended before its time: the points so far are shown");

@@ -70,6 +70,11 @@ std::vector<Config> combinations(const std::vector<SweepAxis>& axes);
 /// "{name}" in each word replaced by the config's value. Unknown names are left alone.
 std::vector<std::string> substitute(const std::vector<std::string>& words, const Config& config);
 
+/// That no "{word}" of the command is a misspelt name of an axis; other braces are the command's
+/// own. invalid_argument with the name that was probably meant.
+Outcome check_placeholders(const std::vector<std::string>& words,
+                           const std::vector<SweepAxis>& axes);
+
 /// Runs the sweep; `watch` is told of each trial. A command that fails makes its trial's
 /// exit_status, not an error; a signal ends the sweep after the present run, and a setting that
 /// cannot be made ends it at once, both with what was measured so far. An error is one before

@@ -92,6 +92,18 @@ class Sweep(TwinTest):
         self.assertEqual(failed.returncode, 3)
         self.assertEqual(pathlib.Path(path).read_text(), "kept\n")
 
+    def test_a_misspelt_parameter_is_refused_before_anything_runs(self):
+        ran = self.folder / "ran"
+        refused = self.call("sweep", "--param", "batch=8,16", "--", "touch", str(ran), "{bach}")
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("{batch}", refused.stderr)
+        self.assertFalse(ran.exists())
+
+    def test_a_command_that_fails_points_to_its_words(self):
+        swept = self.call("sweep", "--param", "n=0,1", "--", "sh", "-c", "exit $n")
+        self.assertEqual(swept.returncode, 0, swept.stderr)
+        self.assertIn("--show-output", swept.stderr)
+
     def test_processors_are_those_this_process_may_use(self):
         counts = self.call("sweep", "--processors", "1", "--show-output", "--", "nproc", before=("taskset", "-c", "1"))
         self.assertEqual(counts.returncode, 0, counts.stderr)
