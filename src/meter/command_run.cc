@@ -410,6 +410,7 @@ class CommandLoop {
 
 Joules energy_between(const std::vector<Course>& courses, Instant from, Instant to) {
   std::vector<const SourceInfo*> all;
+  all.reserve(courses.size());
   for (const Course& course : courses) all.push_back(&course.info);
   Joules sum;
   for (const Course& course : courses) {

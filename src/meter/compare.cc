@@ -45,6 +45,7 @@ std::vector<Energy> summed_parts(const Json& document) {
     energies.push_back(std::move(*energy));
   }
   std::vector<const SourceInfo*> all;
+  all.reserve(infos.size());
   for (const SourceInfo& info : infos) all.push_back(&info);
   std::vector<Energy> parts;
   for (std::size_t i = 0; i < infos.size(); ++i) {
