@@ -35,11 +35,10 @@ void cross_check(std::vector<SourceMeasurement>& sources, Seconds duration) {
           counter.energy.expanded_uncertainty() + gauge.energy.expanded_uncertainty();
       const Joules greater = std::max(counter.energy.joules, gauge.energy.joules);
       if (apart <= known || apart <= 0.1 * greater) continue;
-      counter.notes.push_back(
-          fmt::format("disagrees with its own gauge: {} by the counter, {} by {}; one of them is "
-                      "wrong",
-                      to_text(counter.energy.joules, 3), to_text(gauge.energy.joules, 3),
-                      gauge.info.id));
+      counter.notes.push_back(fmt::format(
+          "disagrees with its own gauge: {} by the counter, {} by {}; one of them is "
+          "wrong",
+          to_text(counter.energy.joules, 3), to_text(gauge.energy.joules, 3), gauge.info.id));
       break;
     }
   }

@@ -1,4 +1,5 @@
-// Whose work a GPU did while a command ran: the command's and its descendants', or other processes'.
+// Whose work a GPU did while a command ran: the command's and its descendants', or other
+// processes'.
 //
 // A GPU's energy counter knows no processes. The driver tells who holds the device and what share
 // of its time each one had lately; look() is called now and again, and gives the time since the
@@ -24,7 +25,7 @@ struct DeviceUsage {
   std::string device;
   Seconds mine;
   Seconds others;
-  int looks = 0;                   ///< that anybody was found at
+  int looks = 0;                     ///< that anybody was found at
   std::set<std::int64_t> strangers;  ///< pids of the others
 };
 
