@@ -224,6 +224,20 @@ TEST_F(NvmlOnTwin, ProcessListsOfEveryLayout) {
   }
 }
 
+TEST_F(NvmlOnTwin, UtilisationOfPidsThatAreNotListedBelongsToNoneThatIs) {
+  // Two calls that answer in two pid namespaces (HAMi-core#112).
+  discover_on({"h100"});
+  constexpr int kOfAnotherNamespace = 4'194'300;
+  ASSERT_TRUE(world_->begin_phase(0, {.flop = 1e22, .activity = 0.8}, kOfAnotherNamespace));
+  ASSERT_TRUE(world_->attach(0, static_cast<int>(::getpid()), 1ULL << 30U));
+  pass(2.0_s);
+  const auto held = gpu().processes();
+  ASSERT_TRUE(held) << held.error().text();
+  ASSERT_EQ(held->size(), 1U);
+  EXPECT_EQ(held->front().pid, ::getpid());
+  EXPECT_DOUBLE_EQ(held->front().utilisation, 0);
+}
+
 TEST_F(NvmlOnTwin, AMissingSymbolIsAnAbsentFeature) {
   discover_on({"h100"});
   load();

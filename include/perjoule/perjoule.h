@@ -78,6 +78,10 @@ typedef struct pj_open_options {
   size_t struct_size;
   double sample_every_s; /* 0: only what must be kept up (gauges, counters that wrap) */
   int32_t no_estimate;   /* not 0: no estimate from CPU time where nothing can be read */
+  /* Ids of sources, or of devices with all their sources: the session has only these, and reads no
+   * other. source_count 0: all. */
+  const char* const* sources;
+  size_t source_count;
 } pj_open_options;
 
 typedef struct pj_window_options {
@@ -89,6 +93,10 @@ typedef struct pj_window_options {
    * edges are known to the gap between two polls and not to a tick (0.1 s on most GPUs). pj_begin
    * and pj_end then take up to two ticks of the slowest counter; that time is not in the window. */
   int32_t tick_aligned;
+  /* Ids of pj_source_at, or their devices ("gpu:GPU-8f2c..."): only these are measured, and
+   * pj_result_source counts them in the order of pj_source_at. source_count 0: all. */
+  const char* const* sources;
+  size_t source_count;
 } pj_window_options;
 
 typedef struct pj_energy {
@@ -100,6 +108,11 @@ typedef struct pj_energy {
   int32_t state; /* PJ_MEASURED ...; of a total, that of the least certain source in it */
   char grade;    /* 'A' to 'D' */
   char boundary; /* '0' to '4': B0 device ... B4 life cycle */
+  /* not 0: no figure with a plus-minus but a bound, for part of what was drawn went unseen: the
+   * truth is `joules` or any amount more (less for an upper bound); nothing may be chosen by it.
+   * Where the struct was padding before, so that its size and older callers are as they were. */
+  int8_t is_lower_bound;
+  int8_t is_upper_bound;
 } pj_energy;
 
 typedef struct pj_source {
@@ -126,7 +139,8 @@ PJ_API void pj_close(pj_session* session);
 PJ_API size_t pj_source_count(const pj_session* session);
 PJ_API pj_status pj_source_at(const pj_session* session, size_t index, pj_source* source);
 
-/* Opens a window over all sources. Windows nest and overlap freely. `options` may be NULL. */
+/* Opens a window over all sources, or those of `options`. Windows nest and overlap freely.
+ * `options` may be NULL. */
 PJ_API pj_status pj_begin(pj_session* session, const char* name, const pj_window_options* options,
                           pj_window** window);
 /* Closes the window and frees it, whatever the answer. */
@@ -135,7 +149,7 @@ PJ_API pj_status pj_end(pj_window* window, pj_result** result);
 PJ_API void pj_drop(pj_window* window);
 
 PJ_API pj_status pj_result_total(const pj_result* result, pj_energy* energy);
-/* One source's energy, in the order of pj_source_at. */
+/* One source's energy, in the order of pj_source_at; of a window over some of them, of those. */
 PJ_API pj_status pj_result_source(const pj_result* result, size_t index, pj_energy* energy);
 PJ_API double pj_result_seconds(const pj_result* result);
 PJ_API int32_t pj_result_sync(const pj_result* result); /* PJ_SYNCHRONISED ... */

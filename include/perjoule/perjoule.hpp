@@ -5,7 +5,8 @@
 //   pj::Window window = session.begin("step");
 //   train_step();
 //   pj::Result used = window.end();
-//   used.total().joules;                       // with expanded_j, state, grade, boundary
+//   used.total().joules;                       // with expanded_j, state, grade, boundary, and
+//                                              // is_lower_bound where part of it went unseen
 //
 // Short windows are better aligned to the counters' ticks: session.begin_aligned("step").
 #pragma once
@@ -14,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "perjoule/perjoule.h"
 
@@ -71,6 +73,7 @@ struct WindowOptions {
   int sync = PJ_SYNC_AUTO;
   int32_t (*callback)(void* user) = nullptr;  ///< for PJ_SYNC_CALLBACK
   void* user = nullptr;
+  std::vector<std::string> sources;  ///< ids of sources or devices; empty for all
 };
 
 class Session {
@@ -93,7 +96,17 @@ class Session {
     plain.callback = options.callback;
     plain.user = options.user;
     plain.tick_aligned = options.tick_aligned ? 1 : 0;
+    std::vector<const char*> words;
+    for (const std::string& word : options.sources) words.push_back(word.c_str());
+    plain.sources = words.data();
+    plain.source_count = words.size();
     return begin(name, &plain);
+  }
+  /// A window over some sources, e.g. {"gpu:GPU-8f2c..."}: ids of sources or of devices.
+  Window begin_over(const std::string& name, const std::vector<std::string>& sources) {
+    WindowOptions options;
+    options.sources = sources;
+    return begin(name, options);
   }
   /// A window whose edges are aligned to the counters' ticks.
   Window begin_aligned(const std::string& name) {

@@ -74,12 +74,38 @@ pj_energy energy_of(const perjoule::Energy& energy) {
   out.state = static_cast<int32_t>(energy.status);
   out.grade = perjoule::name_of(energy.grade())[0];
   out.boundary = perjoule::name_of(energy.boundary)[1];
+  out.is_lower_bound = energy.lower_bound ? 1 : 0;
+  out.is_upper_bound = energy.upper_bound ? 1 : 0;
   return out;
 }
 
-perjoule::Result<perjoule::WindowOptions> window_options(const pj_window_options* given) {
+/// The words of a caller's list.
+perjoule::Result<std::vector<std::string>> words_of(const char* const* words, std::size_t count) {
+  if (count > 0 && words == nullptr)
+    return Error::invalid_argument("sources is null and source_count is not 0");
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (words[i] == nullptr) return Error::invalid_argument("a source is null");
+    out.emplace_back(words[i]);
+  }
+  return out;
+}
+
+/// The ids of the sources that the words name.
+perjoule::Result<std::vector<std::string>> chosen_sources(perjoule::Meter& meter,
+                                                          const pj_window_options& options) {
+  PJ_TRY(const std::vector<std::string> words, words_of(options.sources, options.source_count));
+  std::vector<const perjoule::SourceInfo*> all;
+  all.reserve(meter.channels().size());
+  for (const auto& channel : meter.channels()) all.push_back(&channel->info());
+  return perjoule::sources_named(words, all);
+}
+
+perjoule::Result<perjoule::WindowOptions> window_options(perjoule::Meter& meter,
+                                                         const pj_window_options* given) {
   PJ_TRY(const pj_window_options options, taken(given));
   perjoule::WindowOptions out;
+  PJ_TRY(out.sources, chosen_sources(meter, options));
   out.tick_aligned = options.tick_aligned != 0;
   switch (options.sync) {
     case PJ_SYNC_AUTO:
@@ -150,6 +176,7 @@ pj_status pj_open(const pj_open_options* options, pj_session** session) {
     perjoule::Session::Options chosen;
     chosen.sample_every = perjoule::Seconds(given.sample_every_s);
     chosen.estimate_cpu = given.no_estimate == 0;
+    PJ_TRY(chosen.sources, words_of(given.sources, given.source_count));
     PJ_TRY(auto opened, perjoule::Session::open(perjoule::Roots::from_environment(), chosen));
     *session = new pj_session{std::move(opened)};
     return {};
@@ -184,9 +211,9 @@ pj_status pj_begin(pj_session* session, const char* name, const pj_window_option
     PJ_CHECK(need(session, "session"));
     PJ_CHECK(need(window, "window"));
     *window = nullptr;
-    PJ_TRY(perjoule::WindowOptions chosen, window_options(options));
-    PJ_TRY(perjoule::Window begun,
-           session->session->meter().begin(name != nullptr ? name : "", std::move(chosen)));
+    perjoule::Meter& meter = session->session->meter();
+    PJ_TRY(perjoule::WindowOptions chosen, window_options(meter, options));
+    PJ_TRY(perjoule::Window begun, meter.begin(name != nullptr ? name : "", std::move(chosen)));
     *window = new pj_window{std::move(begun)};
     return {};
   });

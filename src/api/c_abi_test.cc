@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -35,6 +36,103 @@ TEST(CAbi, AWindowCanBeAlignedToTicks) {
   pj::WindowOptions options;
   options.sync = 7;
   EXPECT_THROW(session.begin("x", options), pj::Error);
+}
+
+/// A package with cores within it, whose counters a test moves.
+class CAbiOnPackage : public testing::Test {
+ protected:
+  void SetUp() override {
+    zone("intel-rapl:0", "package-0", 1'000'000);
+    zone("intel-rapl:0:0", "core", 500'000);
+    tree_.write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\nmodel name : Xeon");
+    tree_.write("proc/stat", "cpu  1 0 0 1 0 0 0 0 0 0");
+    ::setenv("PERJOULE_SYSFS_ROOT", (tree_ / "sys").c_str(), 1);
+    ::setenv("PERJOULE_PROCFS_ROOT", (tree_ / "proc").c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("PERJOULE_SYSFS_ROOT");
+    ::unsetenv("PERJOULE_PROCFS_ROOT");
+  }
+  void zone(const std::string& folder, const std::string& name, long micro) const {
+    const std::string path = "sys/class/powercap/" + folder + "/";
+    tree_.write(path + "name", name);
+    tree_.write(path + "energy_uj", std::to_string(micro));
+    tree_.write(path + "max_energy_range_uj", "262143328850");
+  }
+  perjoule::TempTree tree_;
+};
+
+TEST_F(CAbiOnPackage, AWindowOverSomeSourcesMeasuresThoseAlone) {
+  pj::Session session;
+  ASSERT_EQ(session.source_count(), 2U);
+  pj::Window all = session.begin("all");
+  pj::Window device = session.begin_over("device", {"cpu:0"});
+  pj::Window cores = session.begin_over("cores", {"cpu:0/core"});
+  ::usleep(200'000);  // long against what lies between the reads of the three
+  zone("intel-rapl:0", "package-0", 3'000'000);
+  zone("intel-rapl:0:0", "core", 1'000'000);
+  EXPECT_NEAR(cores.end().total().joules, 0.5, 0.1);
+  EXPECT_NEAR(device.end().total().joules, 2, 0.1);
+  EXPECT_NEAR(all.end().total().joules, 2, 0.1);
+  EXPECT_THROW(session.begin_over("x", {"gpu:none"}), pj::Error);
+  pj_window_options options{};
+  options.struct_size = sizeof(options);
+  options.source_count = 1;
+  EXPECT_THROW(session.begin("x", &options), pj::Error);  // no list
+}
+
+TEST_F(CAbiOnPackage, ASessionOverSomeSourcesHasThoseAlone) {
+  const char* words[] = {"cpu:0/core"};
+  pj_open_options options{};
+  options.struct_size = sizeof(options);
+  options.sources = words;
+  options.source_count = 1;
+  pj::Session session(&options);
+  ASSERT_EQ(session.source_count(), 1U);
+  EXPECT_STREQ(session.source(0).id, "cpu:0/core");
+  words[0] = "gpu:none";
+  EXPECT_THROW(pj::Session{&options}, pj::Error);
+}
+
+TEST_F(CAbiOnPackage, OlderCallersOptionsWithoutSourcesMeanAll) {
+  // As the structs were; what follows them in the caller's memory is not ours to read.
+  struct OldWindowOptions {
+    size_t struct_size;
+    int32_t sync;
+    int32_t (*callback)(void* user);
+    void* user;
+    int32_t tick_aligned;
+    int32_t garbage;
+    char beyond[32];
+  } window{};
+  static_assert(offsetof(OldWindowOptions, beyond) == offsetof(pj_window_options, sources));
+  window.struct_size = offsetof(OldWindowOptions, beyond);
+  window.sync = PJ_SYNC_NONE;
+  window.garbage = 0x5A5A5A5A;
+  std::memset(window.beyond, 0x5A, sizeof(window.beyond));
+  pj::Session session;
+  pj_window* begun = nullptr;
+  ASSERT_EQ(pj_begin(nullptr, "x", nullptr, &begun), PJ_INVALID_ARGUMENT);
+  pj::Window opened = session.begin("x", reinterpret_cast<const pj_window_options*>(&window));
+  EXPECT_EQ(opened.end().json().find("cpu:0/core") != std::string::npos, true);
+  static_assert(sizeof(pj_energy) == 48, "older callers' structs are as long");
+}
+
+TEST_F(CAbiOnPackage, AResetCounterIsALowerBoundAndSaysSo) {
+  zone("intel-rapl:0", "package-0", 40'000'000'000);
+  pj_open_options options{};
+  options.struct_size = sizeof(options);
+  options.sample_every_s = 0.01;
+  pj::Session session(&options);
+  pj::Window window = session.begin_over("x", {"cpu:0/package"});
+  zone("intel-rapl:0", "package-0", 1'000);  // a wrap would be 222 kJ at once
+  ::usleep(50'000);
+  zone("intel-rapl:0", "package-0", 2'000);
+  ::usleep(50'000);
+  const pj_energy total = window.end().total();
+  EXPECT_NE(total.is_lower_bound, 0);
+  EXPECT_EQ(total.is_upper_bound, 0);
+  EXPECT_EQ(total.grade, 'D');
 }
 
 TEST(CAbi, StepsAreRefusedWhereNoPowerLimitCanBeSet) {

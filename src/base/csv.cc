@@ -51,7 +51,13 @@ Result<double> CsvTable::number(std::size_t row, std::size_t column) const {
   const std::string where =
       fmt::format("{}: line {}, column '{}'", name_, lines_[row], columns_[column]);
   if (text.empty()) return Error::invalid_argument(where + ": empty where a number is wanted");
-  if (text.find(',') != std::string_view::npos) {
+  if (decimal_comma_ && text.find(',') != std::string_view::npos &&
+      text.find('.') != std::string_view::npos) {
+    return Error::invalid_argument(
+        fmt::format("{}: not a number: '{}': it has both a point and a comma", where, text),
+        "write numbers without marks between the thousands");
+  }
+  if (!decimal_comma_ && text.find(',') != std::string_view::npos) {
     return Error::invalid_argument(
         fmt::format("{}: not a number: '{}'", where, text),
         "with a decimal comma the fields must be separated by semicolons");

@@ -40,6 +40,16 @@ TEST(Csv, ErrorsNameFileAndLine) {
             "t.csv: line 2, column 'b': not a finite number: 'nan'");
 }
 
+TEST(Csv, APointBetweenThousandsIsSaidToBeOne) {
+  const auto table = parse_csv("t;e\n1,5;1.234,5\n", "t.csv");
+  ASSERT_TRUE(table);
+  const auto number = table->number(0, 1);
+  ASSERT_FALSE(number);
+  EXPECT_EQ(number.error().message,
+            "t.csv: line 2, column 'e': not a number: '1.234,5': it has both a point and a comma");
+  EXPECT_EQ(number.error().remedy, "write numbers without marks between the thousands");
+}
+
 TEST(Csv, NewlinesInsideQuotesKeepTheLineCount) {
   const auto table = parse_csv("a\n\"x\ny\"\nz\n", "t.csv");
   ASSERT_TRUE(table);

@@ -9,7 +9,8 @@
 namespace perjoule {
 
 /// "944 +- 240 J"; where it is only a bound "at least 944 J", "at most 944 J", or "unknown" where
-/// it is bounded on neither side.
+/// it is bounded on neither side or missing. An estimate that knows its interval is told by it,
+/// "1.2 J (171 mJ to 4.6 J)": a model's interval is no plus-minus around its answer.
 std::string with_uncertainty(const Energy& energy);
 /// "at least ", "at most " or nothing, for a figure made of the energy, such as a mean power.
 std::string_view bound_words(const Energy& energy);

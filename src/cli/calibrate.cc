@@ -4,6 +4,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
+#include "cli/machine.h"
 #include "cli/table.h"
 #include "meter/calibration.h"
 
@@ -21,8 +22,28 @@ Result<std::size_t> column_of(const CsvTable& table, std::initializer_list<const
                                  "name the columns so");
 }
 
-Result<std::vector<PowerSample>> read_meter(const std::string& path) {
+/// A meter's file may be a course of `run --csv` (a node's meter): then of one source, and of
+/// another than the one to be corrected by it.
+Outcome check_meter_source(const CsvTable& table, const std::string& corrected) {
+  const auto column = table.column("source");
+  if (!column || table.rows() == 0) return {};
+  const std::string_view first = table.cell(0, *column);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (table.cell(row, *column) == first) continue;
+    return Error::invalid_argument(
+        fmt::format("{}: holds several sources, {} and {}: a meter is one", table.name(), first,
+                    table.cell(row, *column)),
+        "keep the rows of the external meter alone");
+  }
+  if (first != corrected) return {};
+  return Error::invalid_argument(
+      fmt::format("{}: is the course of {} itself, not of a meter", table.name(), corrected),
+      "give the file of an external meter");
+}
+
+Result<std::vector<PowerSample>> read_meter(const std::string& path, const std::string& corrected) {
   PJ_TRY(const CsvTable table, read_csv(path));
+  PJ_CHECK(check_meter_source(table, corrected));
   PJ_TRY(const std::size_t time, column_of(table, {"unix_s", "time", "timestamp"}));
   PJ_TRY(const std::size_t power, column_of(table, {"power_w", "watts", "power", "w"}));
   std::vector<PowerSample> samples;
@@ -64,6 +85,17 @@ std::string text_of(const Calibration& c) {
       c.lag.value(), to_text(c.residual, 3), percent(c.scale_sigma / c.scale, 2));
 }
 
+/// What the source states of itself; nothing where it is not there now (recorded on the twin, or a
+/// device that was taken out).
+Result<SourceInfo> stated_by(const std::string& id) {
+  const RealClock clock;
+  PJ_TRY(const Inventory machine, look_at_machine(clock));
+  for (const Source* source : machine.sources()) {
+    if (source->info().id == id) return source->info();
+  }
+  return SourceInfo{};
+}
+
 }  // namespace
 
 std::vector<Option> calibrate_options() {
@@ -88,10 +120,12 @@ Result<int> calibrate(const Arguments& arguments) {
                                    ": outside 0 to 1");
   }
   const std::string source = arguments.value("source");
-  PJ_TRY(std::vector<PowerSample> meter, read_meter(arguments.value("calibrate")));
+  PJ_TRY(std::vector<PowerSample> meter, read_meter(arguments.value("calibrate"), source));
   PJ_TRY(std::vector<PowerSample> course, read_course(arguments.value("course"), source));
   PJ_TRY(const Calibration fit,
          fit_calibration(source, std::move(course), std::move(meter), *accuracy));
+  PJ_TRY(const SourceInfo stated, stated_by(source));
+  PJ_CHECK(check_narrower(fit, stated));
   PJ_CHECK(save_calibration(calibration_path(), fit));
   if (arguments.json()) {
     Json json = to_json(fit);

@@ -32,17 +32,6 @@ std::string_view verdict_name(Difference verdict) {
   return kNames[static_cast<int>(verdict)];
 }
 
-/// Why there is no verdict.
-std::string reason_of(const ComparedRun& a, const ComparedRun& b) {
-  std::string text;
-  for (const ComparedRun* run : {&a, &b}) {
-    if (run->total.status == Status::kMissing || !run->total.one_sided()) continue;
-    text += (text.empty() ? "" : ", ") + run->name + " is a " +
-            (run->total.lower_bound ? "lower" : "upper") + " bound";
-  }
-  return text.empty() ? "an energy is missing" : text;
-}
-
 Json document_of(const ComparedRun& a, const ComparedRun& b, const Comparison& c) {
   Json json = Json::object();
   json["schema"] = "perjoule.compare.v1";
@@ -54,7 +43,9 @@ Json document_of(const ComparedRun& a, const ComparedRun& b, const Comparison& c
   json["relative_half_width"] = c.relative_half_width;
   json["time_ratio"] = c.time_ratio;
   json["verdict"] = verdict_name(c.verdict);
-  if (c.verdict == Difference::kUnknown) json["reason"] = reason_of(a, b);
+  if (c.verdict == Difference::kUnknown) json["reason"] = c.reason;
+  json["notes"] = Json::array();
+  for (const std::string& note : c.notes) json["notes"].push_back(note);
   json["kind"] = c.kind;
   json["static_change"] = c.static_change ? to_json(*c.static_change) : Json();
   json["dynamic_change"] = c.dynamic_change ? to_json(*c.dynamic_change) : Json();
@@ -66,12 +57,13 @@ std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison
                {"TIME", Table::Align::kRight},
                {"ENERGY", Table::Align::kRight},
                {"STATUS"},
-               {"GRADE"}});
-  for (const ComparedRun* run : {&a, &b}) {
+               {"GRADE"},
+               {"BOUNDARY"}});
+  for (const auto& [run, energy] : {std::pair(&a, &c.first), std::pair(&b, &c.second)}) {
     const double scale = c.per_unit ? 1 / run->units : 1;
-    const Energy energy = run->total * scale;
-    table.add({run->name, to_text(run->time * scale, 4), with_uncertainty(energy),
-               energy.status_text(), std::string(name_of(energy.grade()))});
+    table.add({run->name, to_text(run->time * scale, 4), with_uncertainty(*energy),
+               energy->status_text(), std::string(name_of(energy->grade())),
+               std::string(name_of(energy->boundary))});
   }
   std::string text = table.text() + "\n";
   if (c.per_unit) text += "figures are per " + a.unit + "\n";
@@ -93,7 +85,7 @@ std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison
       text += b.name + " takes more: " + change + "\n";
       break;
     case Difference::kUnknown:
-      text += "cannot tell: " + reason_of(a, b) + "\n";
+      text += "cannot tell: " + c.reason + "\n";
       break;
   }
   if (c.static_change) {
@@ -101,6 +93,7 @@ std::string text_of(const ComparedRun& a, const ComparedRun& b, const Comparison
                         with_uncertainty(*c.dynamic_change));
     text += c.kind.empty() ? "\n" : ": " + c.kind + "\n";
   }
+  for (const std::string& note : c.notes) text += "note: " + note + "\n";
   return text;
 }
 
@@ -113,12 +106,13 @@ Verb compare_verb() {
   verb.description =
       "Takes two stored runs or run documents. Errors that both share (one sensor's gain) cancel, "
       "so a difference far "
-      "below either uncertainty shows. Runs that counted the same unit are compared per unit. With "
+      "below either uncertainty shows. Of runs that did not measure the same sources those that "
+      "both measured are compared, with a note. Runs that counted the same unit are compared per "
+      "unit. With "
       "an idle baseline "
       "(run --baseline) the difference is split into waiting and work. Exit status 0: no "
       "difference, 1: they differ, 3: it cannot be told, since an energy is missing or only a "
-      "lower "
-      "bound.";
+      "lower bound, no source was measured in both, or their boundaries differ.";
   verb.positionals = {{"A", "run id, unique beginning, last, last~1, or JSON file"},
                       {"B", "the run to hold against it"}};
   verb.examples = {"perjoule compare last~1 last",

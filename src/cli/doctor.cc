@@ -1,6 +1,8 @@
 // perjoule doctor: what hinders measuring here, and what to do about it.
 #include <unistd.h>
 
+#include <optional>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/calibrate.h"
@@ -10,6 +12,7 @@
 #include "device/diagnosis.h"
 #include "device/journal.h"
 #include "device/rapl_permission.h"
+#include "meter/calibration.h"
 #include "store/store.h"
 #include "store/store_health.h"
 
@@ -89,6 +92,19 @@ Finding look_at_store() {
           health.remedy};
 }
 
+/// A file that cannot be read stops everything that measures.
+std::optional<Finding> look_at_calibrations() {
+  const auto kept = load_calibrations(calibration_path());
+  if (!kept)
+    return Finding{Finding::Weight::kHindrance, "calibration", kept.error().message,
+                   kept.error().remedy};
+  if (kept->empty()) return std::nullopt;
+  std::string sources;
+  for (const Calibration& one : *kept) sources += (sources.empty() ? "" : ", ") + one.source;
+  return Finding{
+      Finding::Weight::kFine, "calibration", "corrected by an external meter: " + sources, {}};
+}
+
 Result<int> examine(const Arguments& arguments) {
   if (arguments.has("calibrate")) return calibrate(arguments);
   const RealClock clock;
@@ -100,6 +116,7 @@ Result<int> examine(const Arguments& arguments) {
   options.root = ::geteuid() == 0;
   std::vector<Finding> findings = diagnose(machine, roots, options);
   findings.push_back(look_at_store());
+  if (auto found = look_at_calibrations()) findings.push_back(std::move(*found));
   if (arguments.json()) {
     print(document(findings, done).dump(2) + "\n");
   } else {
@@ -122,7 +139,8 @@ Verb doctor_verb() {
       "The exit status is 0 when nothing hinders measuring and 1 when something does. --fix then "
       "writes the rule that lets a group read the processors' energy counters, which needs root, "
       "and says what it wrote; status 3 where it may not. --calibrate corrects a source by an "
-      "external meter and narrows its error.";
+      "external meter and narrows its error; a fit that narrows nothing, falls with the reading or "
+      "follows no meter is refused and not kept.";
   verb.options = {{"fix", "", "let a group read RAPL, once settings are put back (needs root)"},
                   {"group", "NAME", "the group that may read RAPL, with --fix", "perjoule"}};
   for (Option& option : calibrate_options()) verb.options.push_back(std::move(option));

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/machine.h"
@@ -50,6 +53,10 @@ Result<CommandOptions> read_options(const Arguments& arguments) {
   options.count_units = arguments.has("unit");
   options.unit = arguments.value("unit");
   if (arguments.has("unit-pattern")) options.unit_pattern = arguments.value("unit-pattern");
+  if (arguments.has("predict") && !arguments.has("epochs")) {
+    return Error::invalid_argument("--predict needs --epochs",
+                                   "say how many units the whole job has: --epochs 90");
+  }
   if (arguments.has("epochs")) {
     options.total_units = parse_number(arguments.value("epochs"));
     if (!options.total_units || *options.total_units <= 0) {
@@ -66,8 +73,8 @@ void show_live(const RunProgress& progress, const std::string& unit) {
                                  to_text(progress.power, 3), to_text(progress.energy.joules, 4));
   if (progress.units > 0) line += "  " + counted(progress.units, unit);
   if (progress.whole) {
-    line += fmt::format("  whole: {} +- {}, {}", to_text(progress.whole->energy, 3),
-                        to_text(progress.whole->energy_half_width, 2),
+    line += fmt::format("  whole: {}, {}",
+                        with_uncertainty(predicted_energy(*progress.whole, progress.energy)),
                         to_text(progress.whole->time, 3));
   }
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
@@ -75,11 +82,11 @@ void show_live(const RunProgress& progress, const std::string& unit) {
 }
 
 void say_prediction(const RunProgress& progress, const std::string& unit, double total) {
-  complain(
-      fmt::format("after {}: {} will take {} +- {} and {} +- {}", counted(progress.units, unit),
-                  counted(total, unit), to_text(progress.whole->energy, 3),
-                  to_text(progress.whole->energy_half_width, 2), to_text(progress.whole->time, 3),
-                  to_text(progress.whole->time_half_width, 2)));
+  const Energy whole = predicted_energy(*progress.whole, progress.energy);
+  complain(fmt::format("after {}: {} will take {} ({}) and {} +- {}", counted(progress.units, unit),
+                       counted(total, unit), with_uncertainty(whole), whole.status_text(),
+                       to_text(progress.whole->time, 3),
+                       to_text(progress.whole->time_half_width, 2)));
 }
 
 /// Idle power before the run: the same sources for a while with nothing of ours running. A signal
@@ -137,6 +144,23 @@ Result<ChosenSources> choose(const Arguments& arguments, const Inventory& machin
   return chosen;
 }
 
+/// An estimate in place of counters that are there and closed is not taken silently.
+void say_denied(const Inventory& machine, const ChosenSources& chosen) {
+  const bool estimated =
+      std::any_of(chosen.sources.begin(), chosen.sources.end(),
+                  [](const Source* source) { return source->info().status == Status::kEstimated; });
+  if (!estimated) return;
+  for (const Problem& problem : machine.problems) {
+    if (problem.error.code != ErrorCode::kPermissionDenied || problem.subject.rfind("cpu:", 0) != 0)
+      continue;
+    complain(
+        "the processors' counters are there but closed to this user, and their energy is "
+        "estimated instead: " +
+        problem.error.text());
+    return;
+  }
+}
+
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(CommandOptions options, read_options(arguments));
   PJ_CHECK(check_outputs(arguments));
@@ -144,17 +168,20 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_TRY(const ChosenSources chosen, choose(arguments, machine));
   for (const std::string& note : chosen.notes) complain(note);
+  say_denied(machine, chosen);
   RunReport report;
   report.unit = arguments.value("unit");
   report.project = arguments.value("project");
-  report.tag = arguments.value("tag");
+  report.tags = arguments.values("tag");
   report.command = arguments.command();
   report.every = options.every;
   report.expected_units = options.total_units;
   for (const Source* source : chosen.sources) {
-    const Device* device = machine.find_device(source->info().device);
+    Device* device = machine.find_device(source->info().device);
     const bool gpu = device != nullptr && device->info().kind == DeviceKind::kGpu;
-    if (gpu && source->info().overlaps.empty()) report.gpu_names.push_back(device->info().name);
+    if (!gpu || !source->info().overlaps.empty()) continue;
+    report.gpu_names.push_back(device->info().name);
+    options.shared_gpus.push_back(device);
   }
   PJ_TRY(const std::vector<Calibration> calibrations, load_calibrations(calibration_path()));
   if (arguments.has("peak")) {
@@ -238,7 +265,7 @@ Verb run_verb() {
       {"output", "FILE", "write the JSON document there and keep standard output for the command"},
       {"csv", "FILE", "write the course of power of every source"},
       {"project", "NAME", "kept with the run"},
-      {"tag", "WORD", "kept with the run, e.g. search or final"},
+      {"tag", "WORD", "kept with the run, e.g. search or final", "", true},
       {"no-store", "", "do not keep the run"},
       {"quiet", "", "no live line"},
   };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/csv.h"
 #include "base/energy_json.h"
@@ -59,6 +60,63 @@ std::vector<Attributed> cpu_shares(const RunReport& report) {
   return attribute(*cpu, idle, {{"this command", mine}, {"everything else", others}}, ticks);
 }
 
+/// A GPU's energy between the command and others that held it too, by its time.
+struct GpuShares {
+  std::string device;
+  std::vector<Attributed> parts;
+  std::set<std::int64_t> strangers;
+};
+
+std::vector<GpuShares> gpu_shares(const RunReport& report) {
+  std::vector<GpuShares> all;
+  for (const DeviceUsage& usage : report.result.gpu_usage) {
+    if (usage.looks == 0) continue;
+    std::optional<Energy> energy;
+    for (const SourceMeasurement& source : report.result.measurement.sources) {
+      if (source.info.device == usage.device && source.info.overlaps.empty())
+        energy = energy ? *energy + source.energy : source.energy;
+    }
+    if (!energy || energy->status == Status::kMissing) continue;
+    all.push_back({usage.device,
+                   attribute(*energy, std::nullopt,
+                             {{"this command", usage.mine.value()},
+                              {"everything else", usage.others.value()}},
+                             usage.looks),
+                   usage.strangers});
+  }
+  return all;
+}
+
+Json gpu_share_document(const std::vector<GpuShares>& all) {
+  Json array = Json::array();
+  for (const GpuShares& shares : all) {
+    Json one = Json::object();
+    one["device"] = shares.device;
+    one["shares"] = to_json(shares.parts);
+    one["other_processes"] = Json::array();
+    for (const std::int64_t pid : shares.strangers) one["other_processes"].push_back(pid);
+    array.push_back(std::move(one));
+  }
+  return array;
+}
+
+/// Said only where others held the GPU: alone the command has all of it.
+void print_gpu_shares(const RunReport& report) {
+  for (const GpuShares& shares : gpu_shares(report)) {
+    if (shares.strangers.empty()) continue;
+    for (const Attributed& part : shares.parts) {
+      print(fmt::format("{}: {} {} ({}, by GPU time)\n", shares.device, part.owner,
+                        with_uncertainty(part.energy), percent(part.share)));
+    }
+    std::string pids;
+    for (const std::int64_t pid : shares.strangers)
+      pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
+    print(fmt::format(
+        "note: {} was held by {} too (pid {}): its energy is of all of them\n", shares.device,
+        counted(static_cast<double>(shares.strangers.size()), "other process"), pids));
+  }
+}
+
 /// FLOP a second the measured GPUs could do together; none when one of them is not in the table.
 std::optional<double> peak_of(const RunReport& report) {
   if (report.peak) return report.peak;
@@ -109,16 +167,6 @@ Json unit_document(const RunReport& report) {
 
 bool counts_units(const RunReport& report) {
   return !report.unit.empty() || report.result.units > 0;
-}
-
-std::string bound_or_uncertainty(const Energy& energy) {
-  if (energy.status == Status::kMissing) return "unknown";
-  if (energy.status == Status::kEstimated && !energy.one_sided() &&
-      std::isfinite(energy.upper.value())) {
-    return fmt::format("{} ({} to {})", to_text(energy.joules, 3), to_text(energy.lower, 2),
-                       to_text(energy.upper, 2));
-  }
-  return with_uncertainty(energy);
 }
 
 std::string bounded_power(const Energy& energy, Watts power) {
@@ -178,7 +226,7 @@ std::string units_text(const RunReport& report) {
   const Measurement& measurement = report.result.measurement;
   const Energy total = measurement.total();
   std::string text =
-      fmt::format(", {}: {} and {} {}", counted(units, unit), bound_or_uncertainty(total / units),
+      fmt::format(", {}: {} and {} {}", counted(units, unit), with_uncertainty(total / units),
                   to_text(measurement.duration / units, 4), with_article(unit));
   if (!is_flop(unit)) return text;
   text += fmt::format("; {}{:.4g} FLOP/J", total.lower_bound ? "at most " : "",
@@ -199,7 +247,7 @@ void print_table(const RunReport& report) {
   const auto row = [&](const std::string& name, const Energy& energy) {
     const Watts power =
         measurement.duration.value() > 0 ? energy.joules / measurement.duration : Watts(0);
-    table.add({name, bound_or_uncertainty(energy),
+    table.add({name, with_uncertainty(energy),
                energy.status == Status::kMissing ? "" : bounded_power(energy, power),
                energy.status_text(), std::string(name_of(energy.grade())),
                std::string(name_of(energy.boundary))});
@@ -228,9 +276,10 @@ void print_table(const RunReport& report) {
   print(units_text(report));
   print("\n");
   for (const Attributed& part : cpu_shares(report)) {
-    print(fmt::format("CPU: {} {}{} ({}, by CPU time)\n", part.owner, bound_words(part.energy),
-                      to_text(part.energy.joules, 3), percent(part.share)));
+    print(fmt::format("CPU: {} {} ({}, by CPU time)\n", part.owner, with_uncertainty(part.energy),
+                      percent(part.share)));
   }
+  print_gpu_shares(report);
   print_notes(report);
 }
 
@@ -270,7 +319,10 @@ Json run_document(const RunReport& report) {
     json["totals_by_status"].push_back(to_json(part));
   }
   json["project"] = report.project;
-  json["tag"] = report.tag;
+  // The first as it always was; all of them beside it.
+  json["tag"] = report.tags.empty() ? std::string() : report.tags.front();
+  json["tags"] = Json::array();
+  for (const std::string& tag : report.tags) json["tags"].push_back(tag);
   json["exit_status"] = result.end.status;
   json["budget_reached"] = result.budget_reached;
   for (const std::int64_t pid : result.left_running) json["left_running"].push_back(pid);
@@ -283,6 +335,8 @@ Json run_document(const RunReport& report) {
     json["baseline"] = to_json(*report.baseline);
   }
   if (const auto shares = cpu_shares(report); !shares.empty()) json["cpu_shares"] = to_json(shares);
+  if (const auto shares = gpu_shares(report); !shares.empty())
+    json["gpu_shares"] = gpu_share_document(shares);
   return json;
 }
 
@@ -295,7 +349,7 @@ RunRecord run_record(const RunReport& report) {
   for (const std::string& word : report.command)
     record.command += (record.command.empty() ? "" : " ") + word;
   record.project = report.project;
-  if (!report.tag.empty()) record.tags.push_back(report.tag);
+  record.tags = report.tags;
   record.unit = report.unit;
   record.document = run_document(report);
   for (const Course& course : report.result.courses) {

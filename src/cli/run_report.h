@@ -17,7 +17,7 @@ struct RunReport {
   std::vector<std::string> command;
   std::string unit;
   std::string project;
-  std::string tag;
+  std::vector<std::string> tags;
   Seconds every;
   std::optional<double> expected_units;  ///< of --epochs
   std::vector<std::string> gpu_names;    ///< of the GPUs measured, for their peak rate

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <ctime>
+#include <utility>
 
 #include "base/csv.h"
 #include "base/energy_json.h"
@@ -54,6 +55,50 @@ std::string notes_text(const Json& document) {
   return text;
 }
 
+/// "  steps    66: 3.1 J and 5 ms a step".
+std::string unit_text(const Json& document) {
+  const Json* unit = document.find("unit");
+  if (unit == nullptr || !unit->is_object()) return {};
+  const std::string name = printable(unit->string("name").value_or("unit"));
+  const double count = unit->number("count").value_or(0);
+  if (!(count > 0)) return "no " + name + " was reported";
+  std::string text = counted(count, name);
+  if (unit->find("energy") != nullptr)
+    text += ": " + joules_text(energy_of(unit->find("energy"), "unit")) + " and " +
+            to_text(Seconds(unit->number("time_s").value_or(0)), 4) + " " + with_article(name);
+  if (const auto share = unit->number("share_of_peak"))
+    text += ", " + percent(*share) + " of the peak";
+  return text;
+}
+
+/// Lines of what was shared out among owners, as `run` prints them.
+std::string shares_text(const Json* shares, const std::string& subject, std::string_view by) {
+  std::string text;
+  if (shares == nullptr || shares->as_array() == nullptr) return text;
+  for (const Json& part : *shares->as_array()) {
+    text += fmt::format("{}: {} {} ({}, by {})\n", subject,
+                        printable(part.string("owner").value_or("?")),
+                        joules_text(energy_of(part.find("energy"), "share")),
+                        percent(part.number("share").value_or(0)), by);
+  }
+  return text;
+}
+
+std::string all_shares_text(const Json& document) {
+  std::string text = shares_text(document.find("cpu_shares"), "CPU", "CPU time");
+  const Json* gpus = document.find("gpu_shares");
+  if (gpus == nullptr || gpus->as_array() == nullptr) return text;
+  for (const Json& gpu : *gpus->as_array()) {
+    const Json* others = gpu.find("other_processes");
+    const bool alone =
+        others == nullptr || others->as_array() == nullptr || others->as_array()->empty();
+    if (alone) continue;  // all of it is the command's
+    text += shares_text(gpu.find("shares"), printable(gpu.string("device").value_or("GPU")),
+                        "GPU time");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string utc_text(std::int64_t unix_ns) {
@@ -94,7 +139,10 @@ std::string run_text(const RunRecord& run) {
   line("host", run.host);
   line("project", run.project);
   line("tags", joined(run.tags));
-  line("unit", run.unit);
+  const std::string units = unit_text(run.document);
+  line("unit", units.empty() ? run.unit : units);
+  if (const auto status = run.document.integer("exit_status"))
+    line("exit", "status " + std::to_string(*status));
   Table table({{"source"},
                {"energy (k=2)", Table::Align::kRight},
                {"mean power", Table::Align::kRight},
@@ -117,7 +165,11 @@ std::string run_text(const RunRecord& run) {
     }
   }
   row("total", energy_of(run.document.find("total"), "total"));
-  out += "\n" + table.text() + notes_text(run.document);
+  for (const auto& [member, name] :
+       {std::pair("static", "static (idle)"), std::pair("dynamic", "dynamic")}) {
+    if (const Json* part = run.document.find(member)) row(name, energy_of(part, member));
+  }
+  out += "\n" + table.text() + all_shares_text(run.document) + notes_text(run.document);
   for (const StoredTimeline& timeline : run.timelines) {
     out += fmt::format("{}{}: {}, one every {}\n", &timeline == run.timelines.data() ? "\n" : "",
                        printable(timeline.source),

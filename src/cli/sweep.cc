@@ -208,12 +208,22 @@ Result<int> run_sweep(const Arguments& arguments) {
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), machine));
   PJ_TRY(options.calibrations, load_calibrations(calibration_path()));
   PJ_TRY(const SweepResult result, sweep(machine, clock, journal, options, show));
-  if (!result.restored) complain(result.restored.error().text());
+  if (!result.failed) complain(result.failed.error().text());
+  if (!result.restored) complain("a knob stays turned: " + result.restored.error().text());
 
   const bool counted_matches = arguments.has("unit-pattern") && !arguments.has("unit");
   PointsFile file{counted_matches ? "unit" : arguments.value("unit"), points_of(result)};
+  const bool failed_silently =
+      options.command.spawn.silence_output &&
+      std::any_of(result.trials.begin(), result.trials.end(), [&](const SweepTrial& trial) {
+        return trial.exit_status != 0 && result.signal == 0;
+      });
+  if (failed_silently) complain("a command failed: --show-output lets what it wrote through");
   if (result.signal != 0) complain(interruption(result));
+  if (!result.failed && !file.points.empty())
+    complain("the sweep ended before its time: the points so far are shown");
   if (file.points.empty()) {
+    if (!result.restored) return kMachineCannot;
     if (result.signal != 0) return kSignalled + result.signal;
     return Error::unavailable("no setting could be measured",
                               "see the lines above for each one's reason");
@@ -227,7 +237,8 @@ Result<int> run_sweep(const Arguments& arguments) {
   if (arguments.json()) {
     Json document = Json::object();
     document["schema"] = "perjoule.sweep.v1";
-    document["interrupted"] = result.signal != 0;
+    document["interrupted"] = result.signal != 0 || !result.failed;
+    document["restored"] = result.restored.has_value();
     document["points"] = points_json(file);
     document["choice"] = frontier_json(view);
     print(document.dump(2) + "\n");
@@ -236,6 +247,8 @@ Result<int> run_sweep(const Arguments& arguments) {
   }
   // Printed first: a disk that is full by now must not take the answer with it.
   if (arguments.has("output")) PJ_CHECK(write_points(arguments.value("output"), file));
+  // Hardware that is left turned outweighs everything else.
+  if (!result.restored || !result.failed) return kMachineCannot;
   if (result.signal != 0) return kSignalled + result.signal;
   return choice.miss ? kAnswerIsNo : kDone;
 }
@@ -252,7 +265,10 @@ Verb sweep_verb() {
       "puts them back on any exit. {name} in the command is replaced by the parameter's value, "
       "which is also set as "
       "the variable of that name. Ctrl-C ends the present run, shows what there is and puts the "
-      "knobs back; the exit status is then 130 (128 + signal).";
+      "knobs back; the exit status is then 130 (128 + signal). Where a setting cannot be made, "
+      "what "
+      "was measured before is shown and written, and the exit status is 3, as it is where a knob "
+      "could not be put back.";
   verb.options = {
       {"power-limit", "W:W:STEP", "power limits of the GPUs (of the CPUs where there is no GPU)"},
       {"clock", "MHZ:MHZ:STEP", "locked graphics clocks"},

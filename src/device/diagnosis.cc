@@ -48,6 +48,16 @@ class Diagnosis {
         [](const Problem& problem) { return problem.subject.rfind("cpu:", 0) == 0; });
   }
 
+  /// They are there, in a virtual machine too, and this user may not read them: said already, with
+  /// the remedy.
+  bool counters_are_closed() const {
+    return std::any_of(machine_.problems.begin(), machine_.problems.end(),
+                       [](const Problem& problem) {
+                         return problem.subject.rfind("cpu:", 0) == 0 &&
+                                problem.error.code == ErrorCode::kPermissionDenied;
+                       });
+  }
+
   void look_at_cpu() {
     const CpuFacts facts = read_cpu_facts(roots_);
     bool measured = false;
@@ -60,7 +70,7 @@ class Diagnosis {
     }
     if (measured) return say(Weight::kFine, "CPU energy", "counted by the processors");
     const std::string instead = estimated ? "; it is estimated from CPU time (grade D)" : "";
-    if (facts.hypervisor) {
+    if (facts.hypervisor && !counters_are_closed()) {
       say(Weight::kHindrance, "CPU energy",
           "this is a virtual machine, which is not given the processors' counters" + instead,
           "measure on the host, or take the estimate for what it is");

@@ -59,6 +59,17 @@ TEST_F(DiagnosisTest, AVirtualMachineIsSaidToBeOne) {
   EXPECT_THAT(on(all, "CPU energy").text, HasSubstr("estimated"));
 }
 
+TEST_F(DiagnosisTest, InAVirtualMachineClosedCountersAreClosedAndNotAbsent) {
+  zone();
+  tree_.write("proc/cpuinfo", "processor : 0\nmodel name : Xeon\nflags : fpu hypervisor sse");
+  tree_.deny("sys/class/powercap/intel-rapl:0/energy_uj");
+  options_.root = false;
+  const OrdinaryUser nobody;
+  const auto all = findings();
+  EXPECT_THAT(on(all, "cpu:0/package").remedy, HasSubstr("doctor --fix"));
+  for (const Finding& finding : all) EXPECT_THAT(finding.text, Not(HasSubstr("is not given")));
+}
+
 TEST_F(DiagnosisTest, ClosedCountersComeWithBothRemedies) {
   zone();
   tree_.deny("sys/class/powercap/intel-rapl:0/energy_uj");

@@ -179,5 +179,24 @@ TEST_F(PerfTest, TogetherWithPowercapThereIsOneDeviceAPackage) {
   EXPECT_EQ(devices[0]->info().driver, "perf");
   EXPECT_EQ(devices[0]->sources().size(), 1U);
 }
+TEST_F(PerfTest, EachEventCountsInItsOwnUnitAndAmdIsTrustedHalfAsMuch) {
+  // Sapphire Rapids' memory, read with the package's unit, is four times too low (likwid#642): the
+  // kernel says each event's unit, and no table of processors of ours is asked.
+  tree_.write("proc/cpuinfo", "processor : 0\nvendor_id : AuthenticAMD\nmodel name : EPYC");
+  event("power", "energy-pkg", "event=0x02");
+  event("power", "energy-ram", "event=0x03", "9.313225746154785e-10");
+  const Discovered found = discover_rapl_perf(roots_, {}, pipes());
+  std::map<std::string, Source*> sources;
+  for (const auto& device : found.devices) {
+    for (Source* source : device->sources()) sources[source->info().id] = source;
+  }
+  ASSERT_EQ(sources.count("cpu:0/package"), 1U);
+  ASSERT_EQ(sources.count("cpu:0/dram"), 1U);
+  EXPECT_DOUBLE_EQ(sources["cpu:0/package"]->info().gain, 0.10);
+  put(2, 0, 10);  // the same count in both
+  put(3, 0, 10);
+  EXPECT_NEAR(static_cast<double>(sources["cpu:0/package"]->read().micro), 10e6, 1);
+  EXPECT_NEAR(static_cast<double>(sources["cpu:0/dram"]->read().micro), 40e6, 1);
+}
 }  // namespace
 }  // namespace perjoule

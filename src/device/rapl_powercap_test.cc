@@ -143,5 +143,15 @@ TEST_F(PowercapTest, LimitsAreKnobs) {
   EXPECT_EQ(*limit.get(), "90 W");
   EXPECT_EQ(limit.set("900 W").error().code, ErrorCode::kOutOfRange);
 }
+TEST_F(PowercapTest, AnAmdCounterIsTrustedHalfAsMuch) {
+  // On Zen it is a model of activity, and was seen above the power at the wall (likwid#241).
+  zone("intel-rapl:0", "package-0", "1000");
+  EXPECT_DOUBLE_EQ(discover_rapl_powercap(roots_).devices.at(0)->sources().at(0)->info().gain,
+                   0.05);
+  write("/proc/cpuinfo",
+        "processor : 0\nvendor_id : AuthenticAMD\nmodel name : EPYC\nphysical id : 0\n");
+  EXPECT_DOUBLE_EQ(discover_rapl_powercap(roots_).devices.at(0)->sources().at(0)->info().gain,
+                   0.10);
+}
 }  // namespace
 }  // namespace perjoule

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -33,6 +34,45 @@ namespace {
 
 std::string per_unit(const std::string& unit) {
   return unit.empty() ? "whole runs, not per unit of work" : "per " + unit;
+}
+
+/// The words of those that are there, "B0 and B1"; empty for fewer than two.
+template <typename Kind, std::size_t N>
+std::string unlike(const Kind (&all)[N], const std::set<Kind>& there) {
+  std::string text;
+  if (there.size() < 2) return text;
+  for (const Kind kind : all) {
+    if (there.count(kind) > 0) text += (text.empty() ? "" : " and ") + std::string(name_of(kind));
+  }
+  return text;
+}
+
+/// What must be told of energies that are held against each other though they are not alike.
+void note_unlike(const std::vector<PointGroup>& groups, std::vector<std::string>& notes) {
+  constexpr Boundary kBoundaries[] = {Boundary::kDevice, Boundary::kNode, Boundary::kCluster,
+                                      Boundary::kFacility, Boundary::kLifecycle};
+  constexpr Status kStatuses[] = {Status::kMeasured, Status::kSimulated, Status::kEstimated,
+                                  Status::kReconstructed};
+  std::string boundaries;
+  std::string statuses;
+  for (const PointGroup& group : groups) {
+    std::set<Boundary> borders;
+    std::set<Status> kinds;
+    for (const Point& point : group.points) {
+      const Status status = point.energy.status;
+      if (status == Status::kMissing || status == Status::kZero) continue;
+      borders.insert(point.energy.boundary);
+      kinds.insert(status);
+    }
+    if (boundaries.empty()) boundaries = unlike(kBoundaries, borders);
+    if (statuses.empty()) statuses = unlike(kStatuses, kinds);
+  }
+  if (!boundaries.empty()) {
+    notes.push_back("energies of unlike boundaries are held against each other: " + boundaries);
+  }
+  if (!statuses.empty()) {
+    notes.push_back("energies of unlike status are held against each other: " + statuses);
+  }
 }
 
 /// Puts the inputs into one table.
@@ -120,6 +160,7 @@ Result<PointsTable> Joiner::finish() && {
     }
   }
   table_.groups = std::move(groups_).take();
+  note_unlike(table_.groups, table_.notes);
   std::size_t left = 0;
   for (const PointGroup& group : table_.groups) left += group.points.size();
   if (left < table_.selected) {

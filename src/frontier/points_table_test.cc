@@ -263,5 +263,31 @@ TEST(PointsTable, RowsShareTheNamesOfTheirSettingsAndLeaveEmptyOnesOut) {
   EXPECT_EQ(points[4].config.text(), "a 3, b 4");
 }
 
+TEST(PointsTable, UnlikeBoundariesAndStatusesAreSaid) {
+  const auto mixed = parse_points(
+      "# "
+      "perjoule.points.v1\nn,time_s,energy_j,random_j,systematic,lower_j,upper_j,rate_per_s,status,"
+      "boundary,source,origin\n"
+      "1,1,10,,,,,,measured,B0,a,\n2,2,5,,,,,,simulated,B1,b,\n",
+      "t.csv", {});
+  ASSERT_TRUE(mixed) << mixed.error().text();
+  ASSERT_EQ(mixed->notes.size(), 2U);
+  EXPECT_NE(mixed->notes[0].find("boundaries are held against each other: B0 and B1"),
+            std::string::npos);
+  EXPECT_NE(mixed->notes[1].find("measured and simulated"), std::string::npos);
+  // A plain table with a status of each row.
+  const auto plain =
+      parse_points("n,time_s,energy_j,status\n1,1,10,measured\n2,2,5,estimated\n", "t.csv", {});
+  ASSERT_TRUE(plain) << plain.error().text();
+  ASSERT_FALSE(plain->notes.empty());
+  EXPECT_NE(plain->notes.back().find("measured and estimated"), std::string::npos);
+  // Held apart they are not held against each other.
+  PointsOptions apart;
+  apart.group_by = {"status"};
+  const auto grouped =
+      parse_points("n,time_s,energy_j,status\n1,1,10,measured\n2,2,5,estimated\n", "t.csv", apart);
+  ASSERT_TRUE(grouped) << grouped.error().text();
+  for (const std::string& note : grouped->notes) EXPECT_EQ(note.find("unlike"), std::string::npos);
+}
 }  // namespace
 }  // namespace perjoule

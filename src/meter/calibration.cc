@@ -6,9 +6,12 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "base/text.h"
 
 namespace perjoule {
 namespace {
+
+constexpr const char* kUndo = "delete the file to measure uncorrected, and calibrate again";
 
 struct Pair {
   double reading;
@@ -49,7 +52,15 @@ struct Line {
   double residual = 0;
   double mean_reading = 0;
   double spread = 0;  ///< sum of squares of the readings about their mean
+
+  /// One sigma of the scale, by the scatter about the line.
+  double scale_sigma() const { return residual / std::sqrt(spread); }
 };
+
+/// Below a thousandth of the mean, values are one value and its rounding.
+bool is_constant(double spread, double mean, double n) {
+  return !(spread > n * std::pow(1e-3 * mean, 2));
+}
 
 std::optional<Line> fit_line(const std::vector<Pair>& pairs) {
   const double n = static_cast<double>(pairs.size());
@@ -62,12 +73,13 @@ std::optional<Line> fit_line(const std::vector<Pair>& pairs) {
   }
   Line line;
   double cross = 0;
+  double meter_spread = 0;
   for (const Pair& pair : pairs) {
     line.spread += std::pow(pair.reading - x, 2);
+    meter_spread += std::pow(pair.meter - y, 2);
     cross += (pair.reading - x) * (pair.meter - y);
   }
-  // Below a thousandth of the mean the readings are one value and its rounding.
-  if (!(line.spread > n * std::pow(1e-3 * x, 2))) return std::nullopt;
+  if (is_constant(line.spread, x, n) || is_constant(meter_spread, y, n)) return std::nullopt;
   line.scale = cross / line.spread;
   line.shift = y - line.scale * x;
   line.mean_reading = x;
@@ -81,6 +93,19 @@ std::optional<Line> fit_line(const std::vector<Pair>& pairs) {
 void order(std::vector<PowerSample>& samples) {
   std::sort(samples.begin(), samples.end(),
             [](const PowerSample& a, const PowerSample& b) { return a.unix_s < b.unix_s; });
+}
+
+/// A line that rises, by more than the scatter could make of none: anything else is a meter of
+/// something else, or another clock.
+Outcome check_followed(const std::string& source, const Line& line) {
+  // Three sigma: noise alone makes such a slope once in some 700 fits.
+  if (line.scale > 3 * line.scale_sigma()) return {};
+  return Error::invalid_argument(
+      fmt::format("calibrating {}: the meter does not follow the source, its power changes by "
+                  "{:.3g} +- {:.2g} W for each watt of the reading",
+                  source, line.scale, 2 * line.scale_sigma()),
+      "see that the meter measures this device alone, that both files are of the same minutes and "
+      "that their times are Unix time");
 }
 
 }  // namespace
@@ -112,19 +137,21 @@ Result<Calibration> fit_calibration(const std::string& source, std::vector<Power
   if (!best) {
     return Error::invalid_argument(
         fmt::format("calibrating {}: fewer than {} samples of the meter lie within the course, or "
-                    "its power never changed",
+                    "the power that one of them shows never changed",
                     source, kFewest),
         "record both over the same minutes, with the machine idle and under load");
   }
+  PJ_CHECK(check_followed(source, *best));
   const double n = static_cast<double>(best_pairs.size());
   Calibration out;
   out.source = source;
   out.scale = best->scale;
   out.shift = Watts(best->shift);
   out.residual = Watts(best->residual);
-  out.scale_sigma = std::hypot(best->residual / std::sqrt(best->spread),
-                               best->scale * meter_accuracy / std::sqrt(3.0));
+  out.scale_sigma =
+      std::hypot(best->scale_sigma(), std::abs(best->scale) * meter_accuracy / std::sqrt(3.0));
   out.mean_sigma = Watts(best->residual / std::sqrt(n));
+  out.mean_reading = Watts(best->mean_reading);
   out.lag = Seconds(best_lag);
   out.samples = best_pairs.size();
   const auto [low, high] =
@@ -133,6 +160,23 @@ Result<Calibration> fit_calibration(const std::string& source, std::vector<Power
   out.lowest = Watts(low->reading);
   out.highest = Watts(high->reading);
   return out;
+}
+
+Outcome check_narrower(const Calibration& calibration, const SourceInfo& source) {
+  const double power = calibration.scale * calibration.mean_reading.value();
+  const double fitted = std::hypot(calibration.scale_sigma * calibration.mean_reading.value(),
+                                   calibration.mean_sigma.value());
+  const bool stated = source.gain > 0 || source.offset.value() > 0;
+  const double known =
+      stated ? std::hypot(source.gain * power, source.offset.value()) / std::sqrt(3.0) : power;
+  if (fitted < known) return {};
+  const std::string against = stated ? "the source by itself is to " : "the whole of it is ";
+  return Error::invalid_argument(
+      fmt::format("calibrating {}: at {} the fit is sure to {} (one sigma) and {}{}: it narrows "
+                  "nothing and is not kept",
+                  calibration.source, to_text(Watts(power), 3), to_text(Watts(fitted), 2), against,
+                  to_text(Watts(known), 2)),
+      "record longer, over loads that differ more, or use a better meter");
 }
 
 SourceInfo calibrated(SourceInfo info, const Calibration& calibration) {
@@ -152,6 +196,7 @@ Json to_json(const Calibration& c) {
   json["shift_w"] = c.shift.value();
   json["scale_sigma"] = c.scale_sigma;
   json["mean_sigma_w"] = c.mean_sigma.value();
+  json["mean_reading_w"] = c.mean_reading.value();
   json["residual_w"] = c.residual.value();
   json["lag_s"] = c.lag.value();
   json["samples"] = static_cast<std::int64_t>(c.samples);
@@ -165,7 +210,8 @@ Result<Calibration> calibration_from_json(const Json& json) {
   const auto scale = json.number("scale");
   const auto shift = json.number("shift_w");
   if (!source || !scale || !shift || !(*scale > 0)) {
-    return Error::data_loss("calibration: source, scale or shift_w is missing or makes no sense");
+    return Error::data_loss("calibration: source, scale or shift_w is missing or makes no sense",
+                            kUndo);
   }
   Calibration c;
   c.source = *source;
@@ -173,6 +219,7 @@ Result<Calibration> calibration_from_json(const Json& json) {
   c.shift = Watts(*shift);
   c.scale_sigma = json.number("scale_sigma").value_or(0);
   c.mean_sigma = Watts(json.number("mean_sigma_w").value_or(0));
+  c.mean_reading = Watts(json.number("mean_reading_w").value_or(0));
   c.residual = Watts(json.number("residual_w").value_or(0));
   c.lag = Seconds(json.number("lag_s").value_or(0));
   c.samples =
@@ -189,10 +236,16 @@ Result<std::vector<Calibration>> load_calibrations(const std::string& path) {
   if (!path_exists(path)) return all;
   PJ_TRY(const std::string text, read_file(path));
   const auto json = parse_json(text);
-  if (!json) return fail(json, path);
+  if (!json) {
+    Error error = json.error();
+    error.message = path + ": " + error.message;
+    error.code = ErrorCode::kDataLoss;  // ours, not the user's words
+    error.remedy = kUndo;
+    return tl::unexpected<Error>(std::move(error));
+  }
   const Json* entries = json->find("calibrations");
   if (entries == nullptr || entries->as_array() == nullptr)
-    return Error::data_loss(path + ": no list of calibrations");
+    return Error::data_loss(path + ": no list of calibrations", kUndo);
   for (const Json& entry : *entries->as_array()) {
     auto one = calibration_from_json(entry);
     if (!one) return fail(one, path);

@@ -26,8 +26,9 @@ struct Calibration {
   Watts shift;
   double scale_sigma = 0;  ///< one sigma, the meter's own accuracy included
   Watts mean_sigma;        ///< one sigma of the fit at its mean power
-  Watts residual;          ///< standard deviation about the fit
-  Seconds lag;             ///< the meter's clock is that much behind
+  Watts mean_reading;
+  Watts residual;  ///< standard deviation about the fit
+  Seconds lag;     ///< the meter's clock is that much behind
   std::size_t samples = 0;
   Watts lowest;  ///< range of readings it was fitted on
   Watts highest;
@@ -35,11 +36,17 @@ struct Calibration {
 
 /// Fits a source's course to an external meter's samples. `meter_accuracy` is the meter's own
 /// relative half-width. Lags up to `most_lag` either way are tried. invalid_argument with fewer
-/// than 8 meter samples inside the course, or a course of constant power (the gain cannot be told).
+/// than 8 meter samples inside the course, where either of them shows constant power (the gain
+/// cannot be told), and where the meter falls as the reading rises or does not follow it.
 /// O(lags * samples * log).
 Result<Calibration> fit_calibration(const std::string& source, std::vector<PowerSample> course,
                                     std::vector<PowerSample> meter, double meter_accuracy,
                                     Seconds most_lag = Seconds(3));
+
+/// That the fit narrows what is known of the source: its error at its mean reading lies below the
+/// one that the source states of itself. invalid_argument with both where it does not. A source
+/// that states none is asked for an error below its whole reading.
+Outcome check_narrower(const Calibration& calibration, const SourceInfo& source);
 
 /// The source as it is after calibration: corrected, with the narrower error.
 SourceInfo calibrated(SourceInfo info, const Calibration& calibration);

@@ -45,6 +45,50 @@ TEST(Calibration, WhatCannotBeFittedIsSaid) {
   EXPECT_FALSE(fit_calibration("gpu:a", {}, {}, 0.01));
 }
 
+TEST(Calibration, WhatTheMeterShowsMustRiseWithTheReading) {
+  const auto course = sampled(0.1, 1, 0, 0, 0.5);
+  const auto falling = fit_calibration("gpu:a", course, sampled(1, -1, 900, 0, 0.5), 0.01);
+  ASSERT_FALSE(falling);
+  EXPECT_NE(falling.error().message.find("does not follow"), std::string::npos);
+  // A meter that always shows the same, to the digit or but for its noise.
+  EXPECT_FALSE(fit_calibration("gpu:a", course, sampled(1, 0, 50, 0, 0), 0.01));
+  EXPECT_FALSE(fit_calibration("gpu:a", course, sampled(1, 0, 50, 0, 0.5), 0.01));
+  // One of something else.
+  EXPECT_FALSE(fit_calibration("gpu:a", course, sampled(1, 0, 200, 0, 90), 0.01));
+}
+
+TEST(Calibration, AFitThatNarrowsNothingIsRefused) {
+  SourceInfo info = fake_counter("gpu:a", 0.1);
+  info.gain = 0.05;
+  const auto good =
+      fit_calibration("gpu:a", sampled(0.1, 1, 0, 0, 0), sampled(1, 1.05, 3, 0, 1), 0.01);
+  ASSERT_TRUE(good) << good.error().text();
+  EXPECT_TRUE(check_narrower(*good, info));
+  const auto poor =
+      fit_calibration("gpu:a", sampled(0.1, 1, 0, 0, 0), sampled(1, 1.05, 3, 0, 1), 0.2);
+  ASSERT_TRUE(poor) << poor.error().text();
+  EXPECT_FALSE(check_narrower(*poor, info));
+  // A source that states no error of its own: anything that tells something.
+  info.gain = 0;
+  EXPECT_TRUE(check_narrower(*poor, info));
+  Calibration wild = *poor;
+  wild.scale_sigma = 4.3 * wild.scale;
+  EXPECT_FALSE(check_narrower(wild, info));
+}
+
+TEST(Calibration, AnEarlierFileOfNoSenseSaysHowToBeRidOfIt) {
+  const TempTree tree;
+  for (const char* text :
+       {"{", "[]", R"({"calibrations": [{"source": "a", "scale": -1, "shift_w": 200}]})"}) {
+    const std::string path = tree / "calibration.json";
+    ASSERT_TRUE(write_file_atomically(path, text));
+    const auto kept = load_calibrations(path);
+    ASSERT_FALSE(kept) << text;
+    EXPECT_NE(kept.error().message.find(path), std::string::npos);
+    EXPECT_NE(kept.error().remedy.find("delete the file"), std::string::npos);
+  }
+}
+
 TEST(Calibration, ItIsKeptAndReplaced) {
   const TempTree tree;
   const std::string path = tree / "state/calibration.json";

@@ -49,11 +49,19 @@ Joules total_at(const Timeline& timeline, Instant when) {
 constexpr Seconds kEndLook{0.02};
 constexpr Seconds kKillPatience{3};
 
+/// How often it is looked who holds the GPUs. A driver's shares are of its last second or less, and
+/// the question costs up to 100 ms a GPU on a busy driver.
+constexpr Seconds kGpuLook{0.5};
+
 /// Everything one call of run_command holds open.
 class CommandLoop {
  public:
   CommandLoop(Meter& meter, const CommandOptions& options, UnitCounter units)
-      : meter_(meter), options_(options), clock_(meter.clock()), units_(std::move(units)) {}
+      : meter_(meter),
+        options_(options),
+        clock_(meter.clock()),
+        units_(std::move(units)),
+        gpus_(options.shared_gpus, options.procfs) {}
 
   Result<CommandResult> run() {
     PJ_TRY(SignalWatch signals, SignalWatch::start());
@@ -149,6 +157,7 @@ class CommandLoop {
         next_progress = now + options_.progress_every;
       }
       if (options_.budget && now >= next_look_) look_at_budget(now);
+      if (!gpus_.empty() && now >= next_gpu_look_) look_at_gpus(now);
       if (budget_reached_ || (options_.duration && now - begin_ >= *options_.duration)) stop();
       ended_ |= watched[kEnd].revents != 0;
       if (tree_) tree_->reap(child_->pid());
@@ -164,9 +173,16 @@ class CommandLoop {
     return left_running_.empty() || now - stop_began_ > options_.grace + kKillPatience;
   }
 
+  void look_at_gpus(Instant now) {
+    const std::int64_t root = child_ ? child_->pid() : options_.pid.value_or(0);
+    next_gpu_look_ = now + kGpuLook;
+    if (root > 0) gpus_.look(root, now);
+  }
+
   int milliseconds_until(Instant next) const {
     Instant until = next;
     if (options_.duration && !stopped_) until = std::min(until, begin_ + *options_.duration);
+    if (!gpus_.empty()) until = std::min(until, next_gpu_look_);
     if (options_.budget && !budget_reached_) until = std::min(until, next_look_);
     if (stopped_) until = std::min(until, clock_.now() + kEndLook);
     const double ms = (until - clock_.now()).value() * 1e3;
@@ -280,6 +296,11 @@ class CommandLoop {
   /// What the program wrote just before its end.
   void drain() {
     if (unit_pipe_.valid()) take_units();
+    pass_on_rest();
+    units_.finish(clock_.now());
+  }
+
+  void pass_on_rest() {
     if (!child_) return;
     for (const std::size_t which : {0U, 1U}) {
       const int fd = which == 0 ? child_->output() : child_->error_output();
@@ -299,9 +320,11 @@ class CommandLoop {
     result.stopped = stopped_;
     result.signal = signal_;
     result.left_running = left_running_;
+    result.gpu_usage = gpus_.usage();
     if (tree_) tree_->reap(0);
     result.units = units_.count();
     result.bad_unit_lines = units_.bad_lines();
+    for (std::string& note : units_.notes()) result.measurement.notes.push_back(std::move(note));
     for (const auto& channel : meter_.channels()) {
       const auto& wanted = options_.sources;
       const bool left_out = !wanted.empty() && std::find(wanted.begin(), wanted.end(),
@@ -359,6 +382,8 @@ class CommandLoop {
   const CommandOptions& options_;
   const Clock& clock_;
   UnitCounter units_;
+  GpuUsage gpus_;
+  Instant next_gpu_look_;
   SignalWatch* signals_ = nullptr;
   Window* window_ = nullptr;
   std::optional<ProcessTree> tree_;  ///< where we may have to end the program

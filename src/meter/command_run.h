@@ -13,6 +13,7 @@
 
 #include "base/process.h"
 #include "meter/attribution.h"
+#include "meter/gpu_usage.h"
 #include "meter/measurement.h"
 #include "meter/meter.h"
 #include "meter/sampler.h"
@@ -51,6 +52,8 @@ struct CommandOptions {
   std::optional<std::string> unit_pattern;
   std::optional<double> total_units;  ///< for a prediction of the whole
   std::string procfs = "/proc";
+  /// GPUs whose use by this program and by others is followed while it runs.
+  std::vector<Device*> shared_gpus;
   Seconds progress_every{0.5};
   /// Progress is told at reported units too, right when one is done (at most once a sampling
   /// period), so that totals and units belong together.
@@ -75,6 +78,7 @@ struct CommandResult {
   std::size_t bad_unit_lines = 0;
   std::vector<UnitCost> unit_costs;  ///< of each report, as far as marks were kept
   std::vector<Course> courses;
+  std::vector<DeviceUsage> gpu_usage;     ///< of the GPUs in `shared_gpus`
   std::optional<Seconds> cpu_of_program;  ///< CPU time of the program and all below it
   std::optional<Seconds> cpu_of_machine;  ///< busy CPU time of the whole machine meanwhile
   std::uint64_t missed_ticks = 0;

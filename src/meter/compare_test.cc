@@ -55,6 +55,93 @@ TEST(Compare, AFasterRunThatDoesTheSameWorkWaitsLess) {
   EXPECT_EQ(compare(run(10, 1000, 400), run(8, 800, 320)).kind, "less work and less waiting");
 }
 
+/// A source's energy, its gain error being its own.
+Energy part(const char* source, double joules, Boundary boundary = Boundary::kDevice,
+            Status status = Status::kMeasured) {
+  Energy energy;
+  energy.source = source;
+  energy.joules = Joules(joules);
+  energy.random = Joules(0.3);
+  energy.boundary = boundary;
+  energy.status = status;
+  return energy;
+}
+ComparedRun run_of(const char* name, std::vector<Energy> parts) {
+  ComparedRun out;
+  out.name = name;
+  out.time = Seconds(1);
+  out.total = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) out.total = out.total + parts[i];
+  out.parts = std::move(parts);
+  return out;
+}
+
+TEST(Compare, OfUnlikeSourcesThoseThatBothMeasuredAreCompared) {
+  const ComparedRun gpu = run_of("a", {part("gpu:x", 100)});
+  const ComparedRun more = run_of("b", {part("gpu:x", 100), part("cpu:0/package", 56)});
+  for (const Comparison& c : {compare(gpu, more), compare(more, gpu)}) {
+    EXPECT_EQ(c.verdict, Difference::kNone);
+    EXPECT_DOUBLE_EQ(c.first.joules.value(), 100);
+    ASSERT_EQ(c.notes.size(), 1U);
+    EXPECT_NE(c.notes[0].find("cpu:0/package"), std::string::npos);
+  }
+}
+
+TEST(Compare, WhereNothingIsCommonThereIsNoAnswer) {
+  const Comparison c =
+      compare(run_of("a", {part("gpu:x", 100)}), run_of("b", {part("cpu:0/package", 56)}));
+  EXPECT_EQ(c.verdict, Difference::kUnknown);
+  EXPECT_NE(c.reason.find("gpu:x in a, cpu:0/package in b"), std::string::npos) << c.reason;
+  // A counter and an estimate are not the same source either.
+  EXPECT_EQ(
+      compare(run_of("a", {part("cpu:0/package", 100)}),
+              run_of("b", {part("cpu:0/estimate", 56, Boundary::kDevice, Status::kEstimated)}))
+          .verdict,
+      Difference::kUnknown);
+}
+
+TEST(Compare, AnotherDeviceOfTheSameKindIsComparedWithANote) {
+  const Comparison c = compare(run_of("a", {part("gpu:x", 100)}), run_of("b", {part("gpu:y", 50)}));
+  EXPECT_EQ(c.verdict, Difference::kLess);
+  ASSERT_EQ(c.notes.size(), 1U);
+  EXPECT_NE(c.notes[0].find("other devices of the same kind"), std::string::npos);
+  // Of the twin and of hardware are not.
+  EXPECT_EQ(compare(run_of("a", {part("gpu:x", 100)}),
+                    run_of("b", {part("gpu:y", 50, Boundary::kDevice, Status::kSimulated)}))
+                .verdict,
+            Difference::kUnknown);
+}
+
+TEST(Compare, UnlikeBoundariesAreRefusedAndUnlikeStatusesNoted) {
+  ComparedRun a = run(1, 700);
+  ComparedRun b = run(1, 500);
+  b.total.boundary = Boundary::kNode;
+  const Comparison refused = compare(a, b);
+  EXPECT_EQ(refused.verdict, Difference::kUnknown);
+  EXPECT_NE(refused.reason.find("B0"), std::string::npos);
+  EXPECT_NE(refused.reason.find("B1"), std::string::npos);
+  b.total.boundary = Boundary::kDevice;
+  b.total.status = Status::kEstimated;
+  const Comparison noted = compare(a, b);
+  EXPECT_EQ(noted.verdict, Difference::kLess);
+  ASSERT_EQ(noted.notes.size(), 1U);
+  EXPECT_NE(noted.notes[0].find("estimated"), std::string::npos);
+}
+
+TEST(Compare, TheSummedSourcesOfADocumentAreItsParts) {
+  const auto document = parse_json(R"({"duration_s": 1, "total": {"joules": 9, "expanded_j": 1,
+      "status": "measured", "boundary": "B0", "source": "gpu:x", "grade": "A"}, "sources": [
+      {"id": "gpu:x", "overlaps": null, "energy": {"joules": 9, "expanded_j": 1,
+       "status": "measured", "boundary": "B0", "source": "gpu:x", "grade": "A"}},
+      {"id": "gpu:x/power", "overlaps": "gpu:x", "energy": {"joules": 8, "expanded_j": 1,
+       "status": "measured", "boundary": "B0", "source": "gpu:x/power", "grade": "A"}}]})");
+  ASSERT_TRUE(document);
+  const auto read = compared_run(*document, "a");
+  ASSERT_TRUE(read) << read.error().text();
+  ASSERT_EQ(read->parts.size(), 1U);
+  EXPECT_EQ(read->parts[0].source, "gpu:x");
+}
+
 TEST(Compare, RunsThatCountTheSameUnitAreComparedPerUnit) {
   ComparedRun a = run(10, 1000);
   ComparedRun b = run(20, 1800);

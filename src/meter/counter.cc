@@ -11,9 +11,11 @@ CounterTrack::CounterTrack(const SourceInfo& info)
 
 std::optional<std::uint64_t> CounterTrack::step(const Sample& from, const Sample& to,
                                                 bool& wrapped) const noexcept {
-  const double elapsed = static_cast<double>(std::max<std::int64_t>(0, to.at.ns - from.at.ns));
-  const double most = elapsed * max_micro_per_ns_ + slack_micro_;
   wrapped = to.raw < from.raw;
+  // A wrap is not given the time that the counter stood still: that would let a reset pass for one.
+  const std::int64_t since = wrapped ? from.at.ns : from.moved.ns;
+  const double elapsed = static_cast<double>(std::max<std::int64_t>(0, to.at.ns - since));
+  const double most = elapsed * max_micro_per_ns_ + slack_micro_;
   if (wrapped && (modulus_ == 0 || from.raw > modulus_)) return std::nullopt;
   const std::uint64_t delta = wrapped ? modulus_ - from.raw + to.raw : to.raw - from.raw;
   if (static_cast<double>(delta) > most) return std::nullopt;
@@ -28,11 +30,12 @@ void CounterTrack::accept(const Sample& sample, std::uint64_t delta) noexcept {
   if (!last_ || delta > 0) last_change_ = sample.at;
   total_ += delta;
   last_ = sample;
+  last_->moved = last_change_;
   suspect_.reset();
 }
 
 void CounterTrack::update(std::uint64_t raw, Instant at) noexcept {
-  const Sample sample{raw, at};
+  const Sample sample{raw, at, at};
   if (!last_) {
     accept(sample, 0);
     return;
@@ -46,11 +49,14 @@ void CounterTrack::update(std::uint64_t raw, Instant at) noexcept {
   }
   if (suspect_) {
     if (const auto delta = step(*suspect_, sample, wrapped)) {
-      // It goes on from the new value: the counter was reset. What it holds since then is a lower
-      // bound, if a restart from zero could have gathered it.
-      ++faults_.resets;
+      // It goes on from the new value. Above the old one it leapt, by nobody knows how much of
+      // energy; below it was reset, and what it holds since then is a lower bound, if a restart
+      // from zero could have gathered it.
+      const bool leapt = suspect_->raw > last_->raw;
+      ++(leapt ? faults_.leaps : faults_.resets);
       bool ignored = false;
-      const auto since_reset = step(Sample{0, last_->at}, *suspect_, ignored);
+      const auto since_reset =
+          leapt ? std::nullopt : step(Sample{0, last_->at, last_->at}, *suspect_, ignored);
       accept(sample, *delta + since_reset.value_or(0));
       return;
     }

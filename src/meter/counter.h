@@ -4,8 +4,12 @@
 // A value below the last one is a wrap only when the counter has a modulus and the power it would
 // take is physically possible; otherwise it is either a glitch (the next value is back on the old
 // course) or a reset (the next value goes on from the new one), and which of them is decided by
-// that next value. A jump forward beyond the physical bound is treated alike. What a reset
-// swallowed is unknown: the total is then a lower bound and says so.
+// that next value. What a reset swallowed is unknown: the total is then a lower bound and says so.
+//
+// A move forward is never a reset. It is held against the time since the value last moved, not
+// since it was last read: a counter that stood still while energy was used (a stale driver) shows
+// all of it at once when it recovers. One that leaps beyond even that is left out as a glitch, and
+// where it goes on from there, as energy of unknown size: a lower bound too.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +26,7 @@ class CounterTrack {
   struct Faults {
     std::uint32_t wraps = 0;
     std::uint32_t resets = 0;    ///< energy was lost: totals across one are lower bounds
+    std::uint32_t leaps = 0;     ///< forward by more than the device can draw: left out, likewise
     std::uint32_t glitches = 0;  ///< impossible values that were left out
     std::uint32_t blind = 0;     ///< gaps so long that a second wrap could hide in them
   };
@@ -46,6 +51,7 @@ class CounterTrack {
   struct Sample {
     std::uint64_t raw;
     Instant at;
+    Instant moved;  ///< when the value last differed from the one before it
   };
   /// Microjoules from `from` to `to` when that is physically possible.
   std::optional<std::uint64_t> step(const Sample& from, const Sample& to,

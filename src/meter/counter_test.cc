@@ -87,6 +87,40 @@ TEST(Counter, AnUnfilteredJumpForwardIsLeftOut) {
   EXPECT_EQ(track.faults().glitches, 1U);
 }
 
+TEST(Counter, AFrozenCounterThatRecoversShowsWhatItHeldBack) {
+  // Read every 0.1 s at 650 W; between 1 and 2 s it stands still, then shows all of it.
+  CounterTrack track(gpu());
+  for (int i = 0; i <= 40; ++i) {
+    const double t = i * 0.1;
+    const double shown = t > 1 && t < 2 ? 1 : t;
+    track.update(static_cast<std::uint64_t>(5e9 + 650e6 * shown), at(t));
+  }
+  EXPECT_NEAR(static_cast<double>(track.total_micro()), 650e6 * 4, 10);
+  EXPECT_EQ(track.faults().resets, 0U);
+  EXPECT_EQ(track.faults().glitches, 0U);
+  EXPECT_EQ(track.faults().leaps, 0U);
+}
+
+TEST(Counter, ALeapForwardIsNeverAReset) {
+  CounterTrack track(gpu());
+  track.update(5'000'000'000, at(0));
+  track.update(5'000'000'000 + 900'000'000'000, at(0.1));  // 900 kJ in 0.1 s
+  track.update(5'000'000'000 + 900'065'000'000, at(0.2));
+  EXPECT_EQ(track.faults().leaps, 1U);
+  EXPECT_EQ(track.faults().resets, 0U);
+  EXPECT_EQ(track.total_micro(), 65'000'000U);
+}
+
+TEST(Counter, AWrapIsNotExcusedByAStandstill) {
+  CounterTrack track(package());
+  track.update(40'000'000'000, at(0));
+  for (int i = 1; i <= 3000; ++i) track.update(40'000'000'000, at(0.1 * i));
+  track.update(10'000'000, at(300.1));  // 222 kJ would be possible since it last moved
+  track.update(20'000'000, at(300.2));
+  EXPECT_EQ(track.faults().wraps, 0U);
+  EXPECT_EQ(track.faults().resets, 1U);
+}
+
 TEST(Counter, ASmallStepBackIsLeftOut) {
   CounterTrack track(gpu());
   track.update(1'000'000'000, at(0));
@@ -119,6 +153,23 @@ TEST(Counter, RebaseDropsWhatHappenedDuringSuspend) {
   track.update(90'000'000, at(2));
   track.update(91'000'000, at(3));
   EXPECT_EQ(track.total_micro(), 2'000'000U);
+}
+
+TEST(Counter, WhateverMovesForwardIsNeverAReset) {
+  EXPECT_TRUE(rc::check("no course that only rises has a reset", [] {
+    CounterTrack track(gpu());
+    std::uint64_t raw = *rc::gen::inRange<std::uint64_t>(0, 1'000'000'000'000);
+    double now = 0;
+    track.update(raw, at(now));
+    for (const std::uint64_t step : *rc::gen::container<std::vector<std::uint64_t>>(
+             rc::gen::inRange<std::uint64_t>(0, 2'000'000'000'000))) {
+      // Half of them stand still; the others run from nothing to a thousand times what is possible.
+      raw += step % 2 == 0 ? 0 : step;
+      now += 0.1;
+      track.update(raw, at(now));
+    }
+    RC_ASSERT(track.faults().resets == 0U);
+  }));
 }
 
 TEST(Counter, AnyTrueCourseIsRecoveredThroughWraps) {

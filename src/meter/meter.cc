@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "meter/cross_check.h"
 #include "meter/sync.h"
 
 namespace perjoule {
@@ -221,6 +222,8 @@ class SourceClosing {
     if (const auto n = since(&Faults::wraps); n > 0)
       note(fmt::format("wrapped {} time{}", n, n == 1 ? "" : "s"));
     if (const auto n = since(&Faults::resets); n > 0) note_bound("was reset");
+    if (since(&Faults::leaps) > 0)
+      note_bound("leapt forward by more than the device can draw, which is left out");
     if (const auto n = since(&Faults::glitches); n > 0)
       note(fmt::format("{} impossible value(s) left out", n));
     if (since(&Faults::blind) > 0) note_bound("unread for so long that it may have wrapped unseen");
@@ -306,6 +309,7 @@ Measurement Window::close(SyncVerdict verdict, bool may_wait) {
     if (watch != nullptr && !measurement.sources.back().tick_aligned)
       measurement.sources.back().notes.emplace_back("did not tick in time: not aligned");
   }
+  cross_check(measurement.sources, end - begin_);
   measurement.name = name_;
   measurement.begin_unix_ns = begin_unix_ns_;
   measurement.duration = end - begin_;

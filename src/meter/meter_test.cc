@@ -258,6 +258,22 @@ TEST(Meter, ACounterThatFreezesOnTheWayGivesALowerBound) {
   EXPECT_TRUE(used.sources[0].notes.at(0).ends_with(": lower bound")) << used.sources[0].notes[0];
 }
 
+TEST(Meter, AWindowIsOpenedAndClosedByReadsOfItsOwn) {
+  // An engine "drew twice the power" where the sample of the batch before was taken for the
+  // beginning (atlas#1197): what the sampler saw before and after is no part of the window.
+  VirtualClock clock{Instant{1'000'000'000}};
+  FakeSource gpu(fake_counter("gpu:a", 0), clock, [](double t) { return t < 5 ? 600.0 : 300.0; });
+  Meter meter({&gpu}, clock);
+  for (const auto& channel : meter.channels()) channel->sample();
+  clock.advance(4.0_s);  // the batch before, at 600 W; the sampler is late
+  Window window = *meter.begin("x");
+  const int reads = gpu.reads;
+  clock.advance(2.0_s);
+  const Measurement used = window.end();
+  EXPECT_GT(gpu.reads, reads);
+  EXPECT_NEAR(used.total().joules.value(), 600, 0.5);
+}
+
 TEST(Meter, AFrozenCounterIsMissingNotZero) {
   VirtualClock clock{Instant{1'000'000'000}};
   FakeSource gpu(fake_counter("gpu:a", 0.1), clock, steady);

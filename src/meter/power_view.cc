@@ -5,6 +5,9 @@
 #include "meter/attribution.h"
 
 namespace perjoule {
+namespace {
+constexpr const char* kNotVisible = "(not visible here)";
+}  // namespace
 
 PowerView::PowerView(const Inventory& machine, Meter& meter, std::string procfs)
     : machine_(machine), meter_(meter), procfs_(std::move(procfs)) {
@@ -77,6 +80,9 @@ void PowerView::share_gpu(PowerPicture& picture, Device& device, Watts power) {
   const std::vector<Attributed> parts = attribute(energy, std::nullopt, weights, 100);
   for (std::size_t i = 0; i < processes->size(); ++i) {
     ProcessPower& one = process(picture, (*processes)[i].pid);
+    // The driver's pids are the host's, in a container not always those seen here
+    // (HAMi-core#112, nvidia-docker#1483): such a one is shown, and given no other's name.
+    if (one.name.empty()) one.name = kNotVisible;
     one.gpu_power += parts[i].energy.joules / Seconds(1);
     one.gpu_memory_bytes += (*processes)[i].memory_bytes;
   }

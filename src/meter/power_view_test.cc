@@ -71,6 +71,21 @@ TEST_F(PowerViewTest, SharesOfEachDeviceAddUpToItsPower) {
   EXPECT_NEAR(picture->processes[0].cpu_share, 0.75, 1e-6);
 }
 
+TEST_F(PowerViewTest, AProcessOfAnotherPidNamespaceIsShownAndGivenNoName) {
+  set_cpu_time(10, "ours", 5);
+  Meter meter(machine_.sources(), clock_);
+  PowerView view(machine_, meter, procfs_.path());
+  clock_.advance(Seconds(1));
+  set_cpu_time(10, "ours", 5.5);
+  gpu_->held = {{10, 1 << 20, 0.25}, {3'000'012, 1 << 20, 0.75}};
+  const auto picture = view.refresh();
+  ASSERT_EQ(picture->processes.size(), 2U);
+  EXPECT_EQ(picture->processes[0].pid, 3'000'012);
+  EXPECT_EQ(picture->processes[0].name, "(not visible here)");
+  EXPECT_NEAR(picture->processes[0].gpu_power.value(), 225, 1e-6);
+  EXPECT_EQ(picture->processes[1].name, "ours");
+}
+
 TEST_F(PowerViewTest, WhatNobodyKeptBusyIsUnattributed) {
   Meter meter(machine_.sources(), clock_);
   PowerView view(machine_, meter, procfs_.path());

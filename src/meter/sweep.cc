@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <numeric>
 #include <random>
+#include <regex>
 
 #include "base/process.h"
 #include "base/text.h"
@@ -47,6 +49,32 @@ std::vector<std::string> substitute(const std::vector<std::string>& words, const
 
 namespace {
 
+/// Letters to insert, drop or change to make one word the other.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row.back();
+}
+
+/// The words in braces: "{name}", and not a shell's "${name}".
+std::vector<std::string> placeholders(const std::string& word) {
+  static const std::regex kPlaceholder(R"((^|[^$])\{([A-Za-z_][A-Za-z0-9_ -]*)\})");
+  std::vector<std::string> names;
+  for (auto at = std::sregex_iterator(word.begin(), word.end(), kPlaceholder);
+       at != std::sregex_iterator(); ++at)
+    names.push_back((*at)[2]);
+  return names;
+}
+
 constexpr std::size_t kTimelineBytes = 8U << 20U;
 
 /// Whether two values of a knob of words, several joined by '+', are the same in any order.
@@ -59,6 +87,32 @@ bool same_words(std::string_view one, std::string_view other) {
   return words[0] == words[1];
 }
 
+}  // namespace
+
+Outcome check_placeholders(const std::vector<std::string>& words,
+                           const std::vector<SweepAxis>& axes) {
+  const auto is_axis = [&](const std::string& name) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const SweepAxis& axis) { return axis.name == name; });
+  };
+  for (const std::string& word : words) {
+    for (const std::string& name : placeholders(word)) {
+      if (is_axis(name)) continue;
+      for (const SweepAxis& axis : axes) {
+        // Two letters of a word of five and more, one of a shorter one, none of a single letter.
+        const std::size_t most = axis.name.size() >= 5 ? 2 : axis.name.size() >= 3 ? 1 : 0;
+        if (distance(name, axis.name) > most) continue;
+        return Error::invalid_argument(
+            fmt::format("{{{}}} in the command is no parameter of this sweep", name),
+            fmt::format("write {{{}}}, or sweep it too: --param {}=...", axis.name, name));
+      }
+    }
+  }
+  return {};
+}
+
+namespace {
+
 class SweepLoop {
  public:
   SweepLoop(const Inventory& machine, const Clock& clock, KnobJournal& journal,
@@ -67,6 +121,7 @@ class SweepLoop {
 
   Result<SweepResult> run(const std::function<void(const SweepProgress&)>& watch) {
     PJ_CHECK(check_knobs());
+    PJ_CHECK(check_placeholders(options_.command.spawn.arguments, options_.axes));
     PJ_TRY(SignalWatch signals, SignalWatch::start());
     const std::vector<Config> order = trial_order();
     SweepResult result;
@@ -74,8 +129,8 @@ class SweepLoop {
       if (!result.trials.empty() && pause(signals)) break;
       auto trial = run_trial(config);
       if (!trial) {
-        (void)journal_.restore();
-        return fail(trial, config.text());
+        result.failed = fail(trial, config.text());
+        break;
       }
       result.trials.push_back(std::move(*trial));
       if (watch) watch({result.trials.size(), order.size(), result.trials.back()});
@@ -83,6 +138,7 @@ class SweepLoop {
     }
     result.signal = signal_;
     result.restored = journal_.restore();
+    if (!result.failed && result.trials.empty() && result.restored) return fail(result.failed);
     return result;
   }
 

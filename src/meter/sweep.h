@@ -60,6 +60,7 @@ struct SweepProgress {
 struct SweepResult {
   std::vector<SweepTrial> trials;  ///< in the order they ran
   int signal = 0;    ///< the one that ended the sweep before its time; 0 when none did
+  Outcome failed;    ///< what ended it before its time: a knob that refused, a meter that is gone
   Outcome restored;  ///< whether every knob is back where it was
 };
 
@@ -69,9 +70,15 @@ std::vector<Config> combinations(const std::vector<SweepAxis>& axes);
 /// "{name}" in each word replaced by the config's value. Unknown names are left alone.
 std::vector<std::string> substitute(const std::vector<std::string>& words, const Config& config);
 
+/// That no "{word}" of the command is a misspelt name of an axis; other braces are the command's
+/// own. invalid_argument with the name that was probably meant.
+Outcome check_placeholders(const std::vector<std::string>& words,
+                           const std::vector<SweepAxis>& axes);
+
 /// Runs the sweep; `watch` is told of each trial. A command that fails makes its trial's
-/// exit_status, not an error; a signal ends the sweep after the present run with what was measured
-/// so far.
+/// exit_status, not an error; a signal ends the sweep after the present run, and a setting that
+/// cannot be made ends it at once, both with what was measured so far. An error is one before
+/// anything was measured.
 Result<SweepResult> sweep(const Inventory& machine, const Clock& clock, KnobJournal& journal,
                           const SweepOptions& options,
                           const std::function<void(const SweepProgress&)>& watch);

@@ -1,11 +1,9 @@
 #include "meter/sweep.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "base/file.h"
+#include "device/temp_tree.h"
 #include "meter/fake_source.h"
 
 namespace perjoule {
@@ -23,6 +21,18 @@ TEST(Sweep, PlaceholdersAreReplacedAndOthersLeftAlone) {
   const Config config({{"batch", "8"}, {"lr", "{batch}"}});
   EXPECT_EQ(substitute({"--b={batch}", "{x}", "{batch}{batch}"}, config),
             (std::vector<std::string>{"--b=8", "{x}", "88"}));
+}
+
+TEST(Sweep, AMisspeltPlaceholderIsSaidAndOtherBracesAreLeftAlone) {
+  const std::vector<SweepAxis> axes{{SweepAxis::Kind::kParameter, "batch", {"8"}},
+                                    {SweepAxis::Kind::kParameter, "n", {"1"}}};
+  const auto refused = check_placeholders({"./train", "--b={bach}"}, axes);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "{bach} in the command is no parameter of this sweep");
+  EXPECT_NE(refused.error().remedy.find("{batch}"), std::string::npos);
+  for (const char* word : {"{batch}", "{n}", "{m}", "${bach}", "{}", "{ x }", "{\"batc\": 1}",
+                           "awk '{print}'", "{model}"})
+    EXPECT_TRUE(check_placeholders({word}, axes)) << word;
 }
 
 TEST(Sweep, PointsAreMeansAndFailuresAreLeftOut) {
@@ -48,12 +58,8 @@ TEST(Sweep, PointsAreMeansAndFailuresAreLeftOut) {
 
 class SweepRunTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/perjoule-sweep-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string folder_;
+  TempTree tree_;
+  std::string folder_ = tree_.path();
   Inventory machine_;
   RealClock clock_;
 };
@@ -69,6 +75,22 @@ TEST_F(SweepRunTest, ParametersReachArgumentsAndEnvironmentAndFailuresAreKept) {
   ASSERT_EQ(result->trials.size(), 2U);
   EXPECT_EQ(result->trials[0].exit_status, 0);
   EXPECT_EQ(result->trials[1].exit_status, 3);
+}
+
+TEST_F(SweepRunTest, WhatWasMeasuredBeforeAFailureIsKept) {
+  auto journal = KnobJournal::open(folder_, machine_);
+  ASSERT_TRUE(journal);
+  SweepOptions options;
+  options.axes = {
+      {SweepAxis::Kind::kParameter, "program", {"true", "/nonexistent/program", "true"}}};
+  options.command.spawn.arguments = {"{program}"};
+  const auto result = sweep(machine_, clock_, *journal, options, {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->trials.size(), 1U);
+  ASSERT_FALSE(result->failed);
+  EXPECT_NE(result->failed.error().message.find("/nonexistent/program"), std::string::npos);
+  options.axes.front().values = {"/nonexistent/program", "true"};
+  EXPECT_FALSE(sweep(machine_, clock_, *journal, options, {}));  // nothing was measured
 }
 
 TEST_F(SweepRunTest, AKnobNobodyHasIsSaidBeforeAnythingRuns) {

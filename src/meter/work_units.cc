@@ -1,5 +1,8 @@
 #include "meter/work_units.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -60,36 +63,73 @@ void UnitCounter::add(double units, Instant at) {
   marks_.push_back({at, count_});
 }
 
+void UnitCounter::take_report_line(const std::string& line, Instant at) {
+  const std::string_view text = trim(line);
+  const auto units = text.empty() ? std::optional<double>(1) : parse_number(text);
+  if (units && *units >= 0) {
+    bare_reports_ += text.empty() ? 1 : 0;
+    add(*units, at);
+  } else {
+    ++bad_lines_;
+  }
+}
+
 void UnitCounter::take_report(std::string_view bytes, Instant at) {
-  for_each_line(report_line_, bytes, [&](const std::string& line) {
-    const std::string_view text = trim(line);
-    const auto units = text.empty() ? std::optional<double>(1) : parse_number(text);
-    if (units && *units >= 0) {
-      bare_reports_ += text.empty() ? 1 : 0;
-      add(*units, at);
-    } else {
-      ++bad_lines_;
-    }
-  });
+  for_each_line(report_line_, bytes, [&](const std::string& line) { take_report_line(line, at); });
+}
+
+void UnitCounter::take_output_line(const std::string& line, Instant at) {
+  std::smatch match;
+  if (!std::regex_search(line, match, pattern_->expression)) return;
+  if (match.size() < 2 || !match[1].matched) {
+    ++bare_reports_;
+    add(1, at);
+    return;
+  }
+  const auto reached = parse_number(match[1].str());
+  if (!reached) {
+    ++bad_lines_;
+    return;
+  }
+  if (!first_told_) first_told_ = *reached;
+  falls_ += *reached < last_told_ ? 1 : 0;
+  last_told_ = *reached;
+  if (*reached > count_) add(*reached - count_, at);
 }
 
 void UnitCounter::take_output(std::string_view bytes, Instant at) {
   if (!pattern_) return;
-  for_each_line(output_line_, bytes, [&](const std::string& line) {
-    std::smatch match;
-    if (!std::regex_search(line, match, pattern_->expression)) return;
-    if (match.size() < 2 || !match[1].matched) {
-      ++bare_reports_;
-      add(1, at);
-      return;
-    }
-    const auto reached = parse_number(match[1].str());
-    if (!reached) {
-      ++bad_lines_;
-    } else if (*reached > count_) {
-      add(*reached - count_, at);
-    }
-  });
+  for_each_line(output_line_, bytes, [&](const std::string& line) { take_output_line(line, at); });
+}
+
+void UnitCounter::finish(Instant at) {
+  if (!report_line_.empty()) take_report_line(report_line_, at);
+  if (pattern_ && !output_line_.empty()) take_output_line(output_line_, at);
+  report_line_.clear();
+  output_line_.clear();
+}
+
+std::vector<std::string> UnitCounter::notes() const {
+  std::vector<std::string> notes;
+  // "step 100" may well be the first of a program that prints every hundredth.
+  if (first_told_ && *first_told_ > 1) {
+    notes.push_back(fmt::format(
+        "the first count that matched was {:g}: that many units were taken as done since the "
+        "start, too many where the program resumed earlier work",
+        *first_told_));
+  }
+  if (first_told_ && *first_told_ == 0) {
+    notes.emplace_back(
+        "the first count that matched was 0: where the program counts from 0, one unit more was "
+        "done than is counted");
+  }
+  if (falls_ > 0) {
+    notes.push_back(
+        fmt::format("{} that matched lay below the one before: what follows such a "
+                    "count is left out until it is passed",
+                    counted(static_cast<double>(falls_), "count")));
+  }
+  return notes;
 }
 
 bool is_flop(std::string_view unit) {
@@ -142,6 +182,21 @@ Prediction predict_total(const std::vector<UnitCost>& done, double total,
   out.time_half_width = Seconds(half_width(time));
   out.energy_half_width =
       Joules(std::hypot(half_width(energy), relative_uncertainty * out.energy.value()));
+  return out;
+}
+
+Energy predicted_energy(const Prediction& whole, const Energy& so_far) {
+  if (so_far.status == Status::kMissing || so_far.joules.value() <= 0) {
+    return Energy::missing(so_far.source, so_far.boundary);
+  }
+  Energy out = so_far * (whole.energy / so_far.joules);
+  const double measured = out.expanded_uncertainty().value();
+  const double all = whole.energy_half_width.value();
+  const Joules spread(std::sqrt(std::max(0.0, all * all - measured * measured)));
+  out.random = Joules(std::hypot(out.random.value(), 0.5 * spread.value()));
+  // What is used already stays used.
+  out.lower = std::max(std::max(Joules(0), so_far.lower), out.lower - spread);
+  out.upper += spread;
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/energy.h"
 #include "base/result.h"
 
 namespace perjoule {
@@ -39,6 +40,11 @@ class UnitCounter {
   void take_report(std::string_view bytes, Instant at);
   /// Bytes of the program's output.
   void take_output(std::string_view bytes, Instant at);
+  /// Takes what has come of a last line that no newline ended.
+  void finish(Instant at);
+  /// What a reader must know of counts that a pattern's group told: one that begins above 1 or at
+  /// 0, or falls.
+  std::vector<std::string> notes() const;
 
   double count() const { return count_; }
   /// Reports and matches so far.
@@ -54,6 +60,8 @@ class UnitCounter {
  private:
   struct Pattern;
   void add(double units, Instant at);
+  void take_report_line(const std::string& line, Instant at);
+  void take_output_line(const std::string& line, Instant at);
 
   std::unique_ptr<Pattern> pattern_;
   std::string report_line_;
@@ -64,6 +72,9 @@ class UnitCounter {
   std::size_t reports_ = 0;
   std::size_t bare_reports_ = 0;
   std::vector<UnitMark> marks_;
+  std::optional<double> first_told_;  ///< by a pattern's group
+  double last_told_ = 0;
+  std::size_t falls_ = 0;
 };
 
 /// Whether a unit of that name is an arithmetic operation ("flop", "FLOP", "flops"): of those a
@@ -90,5 +101,9 @@ struct UnitCost {
 /// unit, which often carries start-up, is left out of the mean as soon as three are done.
 Prediction predict_total(const std::vector<UnitCost>& done, double total,
                          double relative_uncertainty);
+
+/// The predicted energy with the status, the bounds and the source that the energy so far has: its
+/// interval stretched to the whole and widened by the spread between units.
+Energy predicted_energy(const Prediction& whole, const Energy& so_far);
 
 }  // namespace perjoule

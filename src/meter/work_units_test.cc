@@ -38,6 +38,34 @@ TEST(UnitCounter, EachMatchIsAUnitOrTheGroupTellsTheCount) {
   EXPECT_DOUBLE_EQ(group.count(), 30);
 }
 
+TEST(UnitCounter, ALastLineWithoutANewlineCounts) {
+  UnitCounter counter;
+  counter.take_report("2\n3", Instant{1});
+  EXPECT_DOUBLE_EQ(counter.count(), 2);
+  counter.finish(Instant{2});
+  counter.finish(Instant{3});
+  EXPECT_DOUBLE_EQ(counter.count(), 5);
+  UnitCounter group = *UnitCounter::matching("step (\\d+)");
+  group.take_output("step 1\nstep 2", Instant{1});
+  group.finish(Instant{2});
+  EXPECT_DOUBLE_EQ(group.count(), 2);
+}
+
+TEST(UnitCounter, CountsThatMayMeanSomethingElseAreSaid) {
+  const auto told = [](const char* output) {
+    UnitCounter counter = *UnitCounter::matching("epoch (\\d+)");
+    counter.take_output(output, Instant{1});
+    return counter.notes();
+  };
+  EXPECT_TRUE(told("epoch 1\nepoch 2\n").empty());
+  ASSERT_EQ(told("epoch 50\nepoch 51\n").size(), 1U);  // resumed
+  EXPECT_NE(told("epoch 50\n")[0].find("50"), std::string::npos);
+  ASSERT_EQ(told("epoch 0\nepoch 1\n").size(), 1U);  // counted from 0
+  const auto falling = told("epoch 1\nepoch 2\nepoch 1\nepoch 2\nepoch 3\n");
+  ASSERT_EQ(falling.size(), 1U);
+  EXPECT_NE(falling[0].find("1 count that matched lay below"), std::string::npos);
+}
+
 TEST(UnitCounter, ABadExpressionIsNamed) {
   const auto bad = UnitCounter::matching("(");
   ASSERT_FALSE(bad);
@@ -67,6 +95,25 @@ TEST(Prediction, ExtrapolatesWithAnIntervalThatNarrows) {
   const Prediction later = predict_total(std::vector<UnitCost>(40, epoch), 50, 0.05);
   EXPECT_LT(later.energy_half_width.value(), first.energy_half_width.value());
   EXPECT_DOUBLE_EQ(later.energy_half_width.value(), 0.05 * 50'000);
+}
+
+TEST(WorkUnits, ThePredictionKeepsTheStatusAndTheIntervalOfWhatWasUsedSoFar) {
+  Energy so_far;
+  so_far.joules = Joules(2);
+  so_far.lower = Joules(1);
+  so_far.upper = Joules(5);
+  so_far.random = Joules(0.5);
+  so_far.status = Status::kEstimated;
+  const Prediction whole = predict_total({{Seconds(1), Joules(2), 1}}, 10, 0.5);
+  const Energy energy = predicted_energy(whole, so_far);
+  EXPECT_EQ(energy.status, Status::kEstimated);
+  EXPECT_DOUBLE_EQ(energy.joules.value(), 20);
+  EXPECT_LT(energy.lower.value(), 10);  // the spread between units comes on top
+  EXPECT_GE(energy.lower.value(), 1);   // what is used stays used
+  EXPECT_GT(energy.upper.value(), 50);
+  EXPECT_NEAR(energy.expanded_uncertainty().value(), whole.energy_half_width.value(), 1e-9);
+  so_far.status = Status::kMissing;
+  EXPECT_EQ(predicted_energy(whole, so_far).status, Status::kMissing);
 }
 }  // namespace
 }  // namespace perjoule

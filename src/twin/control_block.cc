@@ -125,6 +125,8 @@ void catch_up(ControlBlock& block, DeviceBlock& device, Until until) {
   std::int64_t to = now_ns(block);
   if (until == Until::kMillisecond) to -= to % kNsPerMs;
   if (device.replay_count > 0 || to <= device.simulation.now_ns) return;
+  // Before the time since the last look is counted: a context whose process is gone holds nothing.
+  drop_dead_processes(device);
   SensorTicks ticks(device.sensor, device.faults.sensor, device.shown);
   advance(device.simulation, device.silicon, controls_of(device), to, &ticks);
 }

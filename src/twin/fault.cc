@@ -34,7 +34,12 @@ constexpr std::array<KindWords, 16> kKinds = {{
 }};
 
 Outcome read_time(Seconds& into, std::string_view value) {
-  PJ_TRY(into, parse_seconds(value));
+  PJ_TRY(const Seconds time, parse_seconds(value));
+  if (time.value() < 0) {
+    return Error::invalid_argument("a time before the start: " + std::string(value),
+                                   "the machine's time begins at 0s");
+  }
+  into = time;
   return {};
 }
 

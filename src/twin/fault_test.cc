@@ -26,9 +26,9 @@ TEST(Fault, ReadsAtDelayAndValue) {
 }
 
 TEST(Fault, RefusesWhatItDoesNotKnow) {
-  for (const char* text :
-       {"", "melt", "lost", "lost:gpu=0", "lost:at", "lost:at=soon", "lost:foo=1", "cap:value=much",
-        "stride:gpu=x,value=24", "return:call=x"}) {
+  for (const char* text : {"", "melt", "lost", "lost:gpu=0", "lost:at", "lost:at=soon",
+                           "lost:foo=1", "cap:value=much", "stride:gpu=x,value=24", "return:call=x",
+                           "lost:at=-1s", "freeze:from=0s,until=-1s", "slow:call=*,delay=-5ms"}) {
     EXPECT_FALSE(parse_fault(text)) << text;
   }
 }

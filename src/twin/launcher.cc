@@ -20,6 +20,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "twin/powercap_tree.h"
+#include "twin/process_watch.h"
 #include "twin/recording.h"
 #include "twin/reduced_library.h"
 #include "twin/world.h"
@@ -194,6 +195,8 @@ Result<LaunchOutcome> launch(const LaunchOptions& options) {
                      {"PERJOULE_KNOBS", folder.path() + "/knobs"},
                      {"PERJOULE_ETC_ROOT", folder.path() + "/etc"}};
   const PassedSignals signals;  // blocked before any thread of ours can take them
+  const std::jthread watcher(
+      [&world](const std::stop_token& stop) { watch_processes(stop, world); });
   std::optional<PowercapTree> tree;
   std::jthread follower;
   if (options.powercap) {

@@ -1,5 +1,9 @@
 #include "twin/standin.h"
 
+#include <unistd.h>
+
+#include <atomic>
+
 #include "twin/nvml_session.h"
 
 #define PJ_TWIN extern "C" __attribute__((visibility("default"))) int
@@ -11,10 +15,22 @@ using perjoule::twin::standin::initialise;
 
 namespace {
 
+std::atomic<bool> holds_devices{false};
+
 // A workload need not know NVML: the first of these calls initialises.
 World* world_of_workload() {
   if (current_world() == nullptr && initialise() != nvml::kSuccess) return nullptr;
+  holds_devices = true;
   return current_world();
+}
+
+// A workload's context ends with its process, also where it has shut the library down.
+__attribute__((destructor)) void let_go() {
+  if (!holds_devices) return;
+  auto world = World::open_from_environment();
+  if (!world) return;
+  for (int i = 0; i < world->device_count(); ++i)
+    (void)world->detach(i, static_cast<int>(::getpid()));
 }
 
 int code_of(const perjoule::Outcome& outcome) {

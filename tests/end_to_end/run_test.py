@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from command import COMMAND, CommandTest, main
+from command import COMMAND, NOBODY, CommandTest, main, needs_nobody
 
 
 class Run(CommandTest):
@@ -20,6 +20,84 @@ class Run(CommandTest):
         run.communicate(timeout=30)
         self.assertEqual(run.returncode, 143)
         self.assertFalse(ran.exists())
+
+    def test_a_counter_that_stood_still_and_recovered_lost_nothing(self):
+        document = self.json("twin", "run", "--gpu", "h100", "--fault", "freeze:gpu=0,from=0.7s,until=1.7s", "--", COMMAND,
+                             "run", "--quiet", "--no-store", "--json", "--sources", "gpu", "--for", "3s", "--", COMMAND,
+                             "twin", "work", "matmul", "--duty", "1", "--steps", "1000")
+        self.assertNotIn("lower_bound", document["total"])
+        self.assertGreater(document["total"]["joules"] / document["duration_s"], 500)
+        self.assertEqual([n for s in document["sources"] for n in s["notes"]], [])
+
+    def test_what_a_run_takes_is_estimated_with_its_interval_everywhere(self):
+        nothing = {"PERJOULE_SYSFS_ROOT": str(self.folder), "PERJOULE_NVML": "/nonexistent.so"}
+        interval = r"\d J \([\d.]+ m?J to [\d.]+ J\)"
+        script = "for i in 1 2 3; do sleep 0.2; echo >&$PERJOULE_UNIT_FD; done"
+        run = self.call("run", "--quiet", "--unit", "step", "--epochs", "9", "--", "sh", "-c", script, variables=nothing)
+        self.assertRegex(run.stdout, interval)
+        self.assertRegex(run.stderr, r"9 steps will take .*" + interval + r" \(estimated\)")
+        for words in (("runs", "list"), ("runs", "show", "last"), ("compare", "last", "last")):
+            self.assertRegex(self.call(*words).stdout, interval, words)
+        swept = self.call("sweep", "--param", "n=1,2", "--", "sleep", "0.{n}", variables=nothing)
+        self.assertRegex(swept.stderr, r"J \([\d.]+ m?J to ")
+        self.assertRegex(swept.stdout, r"J \([\d.]+ m?J to ")
+
+    def test_a_gpu_that_others_use_too_is_shared_out(self):
+        script = (f"{COMMAND} twin work matmul --duty 0.5 --steps 1000 >/dev/null & other=$!; {COMMAND} run --quiet --json "
+                  f"--sources gpu --unit step --baseline 0.3s -- {COMMAND} twin work matmul --duty 0.8 --steps 15; kill $other")
+        document = self.json("twin", "run", "--gpu", "h100", "--", "sh", "-c", script)
+        shared = document["gpu_shares"][0]
+        self.assertEqual(len(shared["other_processes"]), 1)
+        mine, others = (part["energy"]["joules"] for part in shared["shares"])
+        self.assertAlmostEqual(mine + others, document["total"]["joules"], delta=1e-6 * (mine + others))
+        self.assertGreater(others, 0)
+        shown = self.call("runs", "show", "last").stdout
+        for said in ("this command", "everything else", "by GPU time", "15 steps: ", "exit     status 0", "static (idle)",
+                     "dynamic"):
+            self.assertIn(said, shown)
+        alone = self.json("twin", "run", "--gpu", "h100", "--", COMMAND, "run", "--quiet", "--json", "--sources", "gpu",
+                          "--", COMMAND, "twin", "work", "matmul", "--duty", "0.8", "--steps", "15")
+        self.assertEqual(alone["gpu_shares"][0]["other_processes"], [])
+        self.assertNotIn("everything else", self.call("runs", "show", "last").stdout.split("CPU")[0])
+
+    def test_every_tag_is_kept(self):
+        self.assertEqual(self.call("run", "--quiet", "--tag", "search", "--tag", "final", "--", "true").returncode, 0)
+        for tag in ("search", "final"):
+            self.assertIn("search, final", self.call("runs", "list", "--tag", tag).stdout)
+        self.assertEqual(self.json("run", "--quiet", "--json", "--tag", "a", "--tag", "b", "--", "true")["tags"], ["a", "b"])
+
+    @needs_nobody
+    def test_counters_that_are_there_and_closed_are_said_not_silently_estimated(self):
+        zone = self.folder / "sys/class/powercap/intel-rapl:0"
+        zone.mkdir(parents=True)
+        for name, text in (("name", "package-0"), ("energy_uj", "1"), ("max_energy_range_uj", "262143328850")):
+            (zone / name).write_text(text + "\n")
+        for path in (self.folder, *self.folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o444)
+        (zone / "energy_uj").chmod(0o400)
+        closed = {"PERJOULE_SYSFS_ROOT": str(self.folder / "sys")}
+        run = self.call("run", "--quiet", "--no-store", "--", "true", before=NOBODY, variables=closed)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("estimated", run.stdout)
+        self.assertIn("there but closed to this user", run.stderr)
+        self.assertIn("doctor --fix", run.stderr)
+        self.assertNotIn("is not given", self.call("doctor", before=NOBODY, variables=closed).stdout)
+
+    def test_a_last_unit_without_a_newline_counts(self):
+        run = self.json("run", "--quiet", "--no-store", "--json", "--unit", "step", "--", "sh", "-c",
+                        "echo >&$PERJOULE_UNIT_FD; sleep 0.2; printf 4 >&$PERJOULE_UNIT_FD")
+        self.assertEqual(run["unit"]["count"], 5)
+
+    def test_counts_that_may_mean_something_else_are_said(self):
+        run = self.call("run", "--quiet", "--no-store", "--unit", "epoch", "--unit-pattern", r"epoch (\d+)", "--", "sh", "-c",
+                        "for i in 50 51 52; do echo epoch $i; done")
+        self.assertIn("note: the first count that matched was 50", run.stdout)
+
+    def test_a_prediction_needs_to_know_of_how_much(self):
+        refused = self.call("run", "--predict", "--", "touch", str(self.folder / "ran"))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--epochs", refused.stderr)
+        self.assertFalse((self.folder / "ran").exists())
 
     def test_no_time_at_all_is_no_time(self):
         for words in (("--for", "-1s"), ("--for", "0s"), ("--every", "0")):

@@ -73,7 +73,8 @@ class Runs(CommandTest):
                                        seconds).returncode, 0)
             documents.append(path)
         told = self.call("compare", *documents)
-        joules = r"-?[\d.]+ \+- [\d.]+ \w*J"
+        # By plus-minus, or, where nothing but the estimate is there, by its interval.
+        joules = r"-?[\d.]+ (\+- [\d.]+ \w*J|\w*J \(-?[\d.]+ \w*J to [\d.]+ \w*J\))"
         self.assertRegex(told.stdout, f"(?m)^static {joules}, dynamic {joules}")
 
     def faulty(self, name, fault):

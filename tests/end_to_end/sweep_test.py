@@ -92,12 +92,44 @@ class Sweep(TwinTest):
         self.assertEqual(failed.returncode, 3)
         self.assertEqual(pathlib.Path(path).read_text(), "kept\n")
 
+    def test_a_misspelt_parameter_is_refused_before_anything_runs(self):
+        ran = self.folder / "ran"
+        refused = self.call("sweep", "--param", "batch=8,16", "--", "touch", str(ran), "{bach}")
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("{batch}", refused.stderr)
+        self.assertFalse(ran.exists())
+
+    def test_a_command_that_fails_points_to_its_words(self):
+        swept = self.call("sweep", "--param", "n=0,1", "--", "sh", "-c", "exit $n")
+        self.assertEqual(swept.returncode, 0, swept.stderr)
+        self.assertIn("--show-output", swept.stderr)
+
     def test_processors_are_those_this_process_may_use(self):
         counts = self.call("sweep", "--processors", "1", "--show-output", "--", "nproc", before=("taskset", "-c", "1"))
         self.assertEqual(counts.returncode, 0, counts.stderr)
 
     def test_a_reader_that_goes_away_leaves_no_knob_turned(self):
         self.on_twin("unread")
+
+    def test_a_setting_that_cannot_be_made_costs_nothing_that_was_measured(self):
+        for fault in ("return:call=nvmlDeviceSetPowerManagementLimit,code=999,from=4s", "lost:at=4s"):
+            path = self.folder / "points.csv"
+            path.unlink(missing_ok=True)
+            swept = self.call("twin", "run", "--gpu", "h100", "--fault", fault, "--", COMMAND, "sweep", "--sources", "gpu",
+                              "--power-limit", "300:700:100", "--output", str(path), "--", "sleep", "1.2")
+            self.assertEqual(swept.returncode, 3, (fault, swept.stderr))
+            self.assertIn("300 W", swept.stdout, (fault, swept.stderr))
+            self.assertIn("ended before its time", swept.stderr)
+            self.assertIn("300 W", path.read_text())
+            self.assertNotIn("700 W", path.read_text())
+
+    def test_a_knob_that_stays_turned_is_no_success(self):
+        stuck = "return:call=nvmlDeviceSetPowerManagementLimit,code=999,from=2s"
+        swept = self.call("twin", "run", "--gpu", "h100", "--fault", stuck, "--", COMMAND, "sweep", "--sources", "gpu",
+                          "--power-limit", "300", "--", "sleep", "3")
+        self.assertEqual(swept.returncode, 3, swept.stderr)
+        self.assertIn("stays turned", swept.stderr)
+        self.assertIn("300 W", swept.stdout)
 
     def test_the_point_is_the_limit_in_force(self):
         self.on_twin("capped", fault="cap:value=350")
