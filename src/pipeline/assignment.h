@@ -33,7 +33,9 @@ class Assignment {
 
   /// Takes options without looking at times; settle() then.
   void take(std::uint32_t a, std::uint32_t option) { option_[a] = option; }
-  void take(std::span<const std::uint32_t> options) { option_.assign(options.begin(), options.end()); }
+  void take(std::span<const std::uint32_t> options) {
+    option_.assign(options.begin(), options.end());
+  }
   std::span<const std::uint32_t> all() const { return option_; }
   /// All earliest starts afresh; answers the makespan.
   Ticks settle_starts();

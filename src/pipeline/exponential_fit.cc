@@ -21,8 +21,7 @@ int residuals(void* data, int count, int, const double* p, double* off, int) {
   return 0;
 }
 
-std::optional<ExponentialFit> fit_from(std::vector<Sample>& samples, double a, double b,
-                                       double c) {
+std::optional<ExponentialFit> fit_from(std::vector<Sample>& samples, double a, double b, double c) {
   const int count = static_cast<int>(samples.size());
   std::vector<double> p = {a, b, c};
   std::vector<double> off(samples.size());
@@ -33,10 +32,10 @@ std::optional<ExponentialFit> fit_from(std::vector<Sample>& samples, double a, d
   int evaluations = 0;
   // What SciPy's curve_fit calls it with, and the peer's limit of evaluations.
   constexpr double kTolerance = 1.49012e-8;
-  const int status = lmdif(
-      residuals, samples.data(), count, 3, p.data(), off.data(), kTolerance, kTolerance, 0, 50000,
-      std::numeric_limits<double>::epsilon(), diagonal, 1, 100, 0, &evaluations, jacobian.data(),
-      count, pivots, transposed, work1, work2, work3, work.data());
+  const int status =
+      lmdif(residuals, samples.data(), count, 3, p.data(), off.data(), kTolerance, kTolerance, 0,
+            50000, std::numeric_limits<double>::epsilon(), diagonal, 1, 100, 0, &evaluations,
+            jacobian.data(), count, pivots, transposed, work1, work2, work3, work.data());
   if (status <= 0 || status > 4) return std::nullopt;
   ExponentialFit fit{p[0], p[1], p[2], 0};
   for (const Sample& s : samples) {

@@ -1,9 +1,9 @@
-// Least squares of y = a exp(b x) + c with a >= 0: the cost model of Perseus (lowtime), fitted as the
-// peer fits it.
+// Least squares of y = a exp(b x) + c with a >= 0: the cost model of Perseus (lowtime), fitted as
+// the peer fits it.
 //
-// Where times are nearly linear in cost the best b tends to 0 and the three numbers run away together;
-// what the peer then publishes is where its optimiser stopped. So the optimiser has to be the same:
-// MINPACK's lmdif with forward differences from the same 54 starting points.
+// Where times are nearly linear in cost the best b tends to 0 and the three numbers run away
+// together; what the peer then publishes is where its optimiser stopped. So the optimiser has to be
+// the same: MINPACK's lmdif with forward differences from the same 54 starting points.
 #pragma once
 
 #include <span>
@@ -26,8 +26,9 @@ struct Sample {
   double y = 0;
 };
 
-/// `unit` is the length of one x in milliseconds: starting points are rates a millisecond. Fails with
-/// invalid_argument for fewer than three different x, or where no start ends at a falling exponential.
+/// `unit` is the length of one x in milliseconds: starting points are rates a millisecond. Fails
+/// with invalid_argument for fewer than three different x, or where no start ends at a falling
+/// exponential.
 Result<ExponentialFit> fit_exponential(std::span<const Sample> samples, double unit);
 
 }  // namespace perjoule

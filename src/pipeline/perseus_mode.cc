@@ -50,8 +50,8 @@ std::vector<PerseusCandidate> perseus_candidates(const ProfiledInstruction& inst
     candidate.index = i;
     candidate.time = option.time;
     candidate.quantised = floor_divide(option.time.value(), options.unit.value());
-    candidate.effective = option.energy - options.blocking * options.unit *
-                                              static_cast<double>(candidate.quantised);
+    candidate.effective =
+        option.energy - options.blocking * options.unit * static_cast<double>(candidate.quantised);
     const Joules compared =
         options.filter == PerseusFilter::kArtifact ? option.energy : candidate.effective;
     trials.push_back({candidate, compared.value()});
@@ -113,8 +113,7 @@ Result<std::vector<PerseusPoint>> perseus_frontier(const PipelineSchedule& sched
       curve_of.push_back(static_cast<std::uint32_t>(stage * kinds + step.instruction));
     }
   }
-  PJ_TRY(const TimeCostFrontier frontier,
-         solve_time_cost(schedule.network(), curve_of, curves));
+  PJ_TRY(const TimeCostFrontier frontier, solve_time_cost(schedule.network(), curve_of, curves));
   const auto stages = static_cast<double>(schedule.stages.size());
   std::vector<PerseusPoint> points;
   for (Ticks t = frontier.longest() - 1; t >= frontier.shortest(); --t) {

@@ -1,7 +1,7 @@
-// The peer's way to the frontier, step by step: what Perseus (Chung et al., SOSP 2024) and its solver
-// lowtime make of a profile, for comparing with published figures. Not for plans: it rounds times
-// down to a unit, replaces the measurements by a fitted curve, and so promises energies that its
-// plans do not have.
+// The peer's way to the frontier, step by step: what Perseus (Chung et al., SOSP 2024) and its
+// solver lowtime make of a profile, for comparing with published figures. Not for plans: it rounds
+// times down to a unit, replaces the measurements by a fitted curve, and so promises energies that
+// its plans do not have.
 //
 //   candidates: quantise times down, subtract the blocking power, drop what others beat
 //   model:      cost(q) = a exp(b q) + c, by least squares over the candidates
@@ -20,8 +20,9 @@
 
 namespace perjoule {
 
-/// Two releases of the peer filter in different orders: the research artifact drops what is beaten in
-/// time and raw energy and subtracts the blocking power then, the open release the other way round.
+/// Two releases of the peer filter in different orders: the research artifact drops what is beaten
+/// in time and raw energy and subtracts the blocking power then, the open release the other way
+/// round.
 enum class PerseusFilter { kArtifact, kOpenRelease };
 
 struct PerseusOptions {

@@ -52,8 +52,8 @@ TEST_P(Models, CandidatesAreThePeersAndItsCoefficientsGiveItsFrontier) {
   ASSERT_TRUE(ours) << ours.error().text();
   ASSERT_EQ(ours->size(), schedule_->stages.size() * 2);
   for (PerseusModel& model : *ours) {
-    const Json* theirs = document->find("models")->find(
-        model.instruction->name + "_" + std::to_string(model.instruction->stage));
+    const Json* theirs = document->find("models")->find(model.instruction->name + "_" +
+                                                        std::to_string(model.instruction->stage));
     ASSERT_NE(theirs, nullptr);
     const auto& candidates = *theirs->find("candidates")->as_array();
     ASSERT_EQ(model.candidates.size(), candidates.size()) << model.instruction->name;
@@ -84,7 +84,8 @@ TEST_P(Models, CandidatesAreThePeersAndItsCoefficientsGiveItsFrontier) {
     ASSERT_EQ(static_cast<double>((*points)[row].quantised), *table->number(row, 0));
     const double effective = *table->number(row, 2);
     worst = std::max(worst, std::abs((*points)[row].effective.value() / effective - 1));
-    EXPECT_NEAR((*points)[row].total.value(), *table->number(row, 3), 1e-8 * std::abs(effective) + 1e-6);
+    EXPECT_NEAR((*points)[row].total.value(), *table->number(row, 3),
+                1e-8 * std::abs(effective) + 1e-6);
   }
   EXPECT_LT(worst, 1e-8);
   RecordProperty("worst_relative", std::to_string(worst));
@@ -112,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Where the optimiser of SciPy 1.10.1, which the peer calls, stops on Bloom's A40 profile: forward
 /// and backward of stages 0 to 6, which are alike, and of stage 7. Forward costs fall in a straight
-/// line, so that the best b is 0 and the sum of squares has no least; where an optimiser stops depends
-/// on the last bit of exp().
+/// line, so that the best b is 0 and the sum of squares has no least; where an optimiser stops
+/// depends on the last bit of exp().
 constexpr ExponentialFit kBloomA40[4] = {
     {25678.04896963836, -2.0565800494559886e-06, -25578.72779634405, 0},
     {22153.207430638508, -0.0026829772295094995, 27.26420066391369, 0},

@@ -10,9 +10,14 @@
 //      exact schedule. What one leaves over, the next one has.
 //   2. give back: what is left over where stages wait for one another goes to the instructions that
 //      save most by it.
-//   3. mix: where all stages of a steady pipeline would need a duration that no option has, rounding
+//   3. mix: where all stages of a steady pipeline would need a duration that no option has,
+//   rounding
 //      loses on every microbatch. Then the first microbatches run as in a slower plan that loses
 //      little and the others as in a faster one.
+//   4. polish: an instruction is made faster where others save more by the time that it leaves
+//   them.
+//   5. dive: what would need a duration between two options is held to the faster one, and the rest
+//      is solved anew.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +38,20 @@ struct PipelinePlan {
   std::vector<std::uint32_t> option;  ///< by activity, into problem.options(its class)
 };
 
-/// Steps 1 and 2: rounds an exact schedule to measured options. The plan ends no later than the schedule's
-/// makespan. O(activities x options) for each of a bounded number of passes.
+/// Steps 1 and 2: rounds an exact schedule to measured options. The plan ends no later than the
+/// schedule's makespan. O(activities x options) for each of a bounded number of passes.
 PipelinePlan round_schedule(const PipelineProblem& problem, const Schedule& schedule, double bound);
 
-/// Step 3: `slow` for as many of the first, or of the last, microbatches as the makespan allows, `fast`
-/// for the others, which alone keeps it. O(activities log microbatches).
+/// Step 3: `slow` for as many of the first, or of the last, microbatches as the makespan allows,
+/// `fast` for the others, which alone keeps it. O(activities log microbatches).
 PipelinePlan mix_plans(const PipelineProblem& problem, const PipelinePlan& fast,
                        const PipelinePlan& slow, Ticks makespan, double bound);
+
+/// Step 4, once through all activities. O(activities^2); never worse than the plan.
+PipelinePlan polish_plan(const PipelineProblem& problem, const PipelinePlan& plan);
+
+/// Step 5 for one makespan; never worse than rounding alone. Costs a solution down to that
+/// makespan.
+Result<PipelinePlan> dive(const PipelineProblem& problem, const Schedule& schedule, double bound);
 
 }  // namespace perjoule

@@ -23,7 +23,8 @@ double gap_of(const PipelineProblem& problem, const PipelinePlan& plan) {
 /// Plans of many makespans, rounded one by one and then mixed where that is better.
 class Rounded {
  public:
-  Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontier) : problem_(problem) {
+  Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontier)
+      : problem_(problem), frontier_(frontier) {
     for (const Schedule& schedule : frontier.schedules()) {
       plans_.push_back(round_schedule(problem, schedule, frontier.cost_at(schedule.makespan)));
     }
@@ -31,22 +32,45 @@ class Rounded {
       return a.requested < b.requested;
     });
   }
-  /// Whether some plan would gain by mixing.
-  bool is_rough() const {
-    return std::any_of(plans_.begin(), plans_.end(), [this](const PipelinePlan& plan) {
-      return gap_of(problem_, plan) > kSmooth;
-    });
-  }
-  void mix();
+  /// Betters those that are rough, at a cost in time that grows with how rough they are.
+  Outcome better();
   const std::vector<PipelinePlan>& plans() const { return plans_; }
 
  private:
-  /// A gap that mixing would hardly lessen.
-  static constexpr double kSmooth = 0.0015;
+  Outcome dive_for_shortest();
+  void mix();
+  void polish();
+  /// Gaps above which a step is worth its time: mixing costs a plan's rounding, polishing the
+  /// square of the activities, diving another solution.
+  static constexpr double kMix = 0.0015, kPolish = 0.002, kDive = 0.006;
+  static constexpr std::size_t kMostPolished = 256;
 
   const PipelineProblem& problem_;
+  const TimeCostFrontier& frontier_;
   std::vector<PipelinePlan> plans_;  ///< fastest first
 };
+
+Outcome Rounded::better() {
+  PJ_CHECK(dive_for_shortest());
+  mix();
+  polish();
+  return {};
+}
+
+/// There is no faster plan to mix the shortest with, and whatever it loses the next ones lose too.
+Outcome Rounded::dive_for_shortest() {
+  PipelinePlan& shortest = plans_.front();
+  if (gap_of(problem_, shortest) <= kDive) return {};
+  PJ_TRY(shortest, dive(problem_, frontier_.schedules().back(), shortest.bound));
+  return {};
+}
+
+void Rounded::polish() {
+  if (problem_.class_of().size() > kMostPolished) return;
+  for (PipelinePlan& plan : plans_) {
+    if (gap_of(problem_, plan) > kPolish) plan = polish_plan(problem_, plan);
+  }
+}
 
 /// The corners of the lower convex hull of plans over their makespans lose least; between two of
 /// them a mixture of the two loses little more.
@@ -61,17 +85,15 @@ void Rounded::mix() {
   };
   std::vector<PipelinePlan> mixed = plans_;
   for (PipelinePlan& plan : mixed) {
-    if (gap_of(problem_, plan) <= kSmooth) continue;
-    const auto slow =
-        std::partition_point(hull.begin(), hull.end(), [&](const CostPoint& corner) {
-          return corner.duration <= plan.requested;
-        });
+    if (gap_of(problem_, plan) <= kMix) continue;
+    const auto slow = std::partition_point(hull.begin(), hull.end(), [&](const CostPoint& corner) {
+      return corner.duration <= plan.requested;
+    });
     if (slow == hull.begin()) continue;  // nothing is faster
     const PipelinePlan& fast = find(*(slow - 1));
-    PipelinePlan better =
-        slow == hull.end()
-            ? fast
-            : mix_plans(problem_, fast, find(*slow), plan.requested, plan.bound);
+    PipelinePlan better = slow == hull.end()
+                              ? fast
+                              : mix_plans(problem_, fast, find(*slow), plan.requested, plan.bound);
     if (better.effective >= plan.effective) continue;
     better.requested = plan.requested;
     better.bound = plan.bound;
@@ -142,7 +164,7 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
   }
   if (request.least_energy) asked.push_back(study.least_energy_);
   Rounded rounded(problem, study.frontier_);
-  if (rounded.is_rough()) rounded.mix();
+  PJ_CHECK(rounded.better());
   Ticks last = -1;
   for (const PipelinePlan& plan : rounded.plans()) {
     const bool is_asked = std::find(asked.begin(), asked.end(), plan.requested) != asked.end();

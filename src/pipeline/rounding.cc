@@ -7,8 +7,10 @@
 namespace perjoule {
 namespace {
 
-/// In order, each activity takes the most frugal option that ends by its time in the exact schedule;
-/// what one leaves over, the next one has.
+constexpr double kNothing = 1e-9;  ///< J; below it a saving is rounding
+
+/// In order, each activity takes the most frugal option that ends by its time in the exact
+/// schedule; what one leaves over, the next one has.
 Assignment dithered(const PipelineProblem& problem, const Schedule& schedule) {
   Assignment assigned(problem, schedule.makespan);
   for (const std::uint32_t a : problem.order()) {
@@ -53,6 +55,27 @@ void give_back(Assignment& assigned) {
   }
 }
 
+/// The same where few have any slack: without a heap.
+void give_back_little(Assignment& assigned) {
+  for (;;) {
+    double most = kNothing;
+    std::uint32_t activity = 0;
+    std::uint32_t option = 0;
+    for (std::uint32_t a = 0; a < assigned.size(); ++a) {
+      const Ticks slack = assigned.slack(a);
+      if (slack <= 0) continue;
+      const std::uint32_t slower = most_frugal(assigned.options(a), assigned.duration(a) + slack);
+      if (slower <= assigned.option(a)) continue;
+      const double saving = assigned.effective(a) - assigned.options(a)[slower].effective;
+      if (saving <= most) continue;
+      most = saving;
+      activity = a;
+      option = slower;
+    }
+    if (option == 0) return;
+    assigned.set(activity, option);
+  }
+}
 
 PipelinePlan plan_of(const Assignment& assigned, double bound) {
   PipelinePlan plan;
@@ -106,6 +129,28 @@ PipelinePlan mix_plans(const PipelineProblem& problem, const PipelinePlan& fast,
   }
   best.settle_starts();
   return plan_of(best, bound);
+}
+
+PipelinePlan polish_plan(const PipelineProblem& problem, const PipelinePlan& plan) {
+  constexpr std::uint32_t kFaster = 3;  ///< options up that are tried
+  Assignment assigned(problem, plan.requested);
+  assigned.take(plan.option);
+  assigned.settle_starts();
+  assigned.settle_ends();
+  double total = assigned.total();
+  for (std::uint32_t a = 0; a < assigned.size(); ++a) {
+    for (std::uint32_t step = 1; step <= kFaster && step <= assigned.option(a); ++step) {
+      Assignment trial = assigned;
+      trial.set(a, assigned.option(a) - step);
+      give_back_little(trial);
+      const double cost = trial.total();
+      if (cost >= total - kNothing) continue;
+      total = cost;
+      assigned = std::move(trial);
+      break;
+    }
+  }
+  return plan_of(assigned, plan.bound);
 }
 
 }  // namespace perjoule
