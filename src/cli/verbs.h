@@ -9,6 +9,8 @@ Verb compare_verb();
 Verb devices_verb();
 Verb doctor_verb();
 Verb frontier_verb();
+Verb pipeline_compare_verb();
+Verb pipeline_lookup_verb();
 Verb pipeline_plan_verb();
 Verb run_verb();
 Verb sweep_verb();

@@ -33,14 +33,16 @@ std::optional<double> level(const KnobOption& option) {
 
 }  // namespace
 
+bool is_higher_setting(const KnobOption& a, const KnobOption& b) {
+  const auto x = level(a);
+  const auto y = level(b);
+  if (x && y && *x != *y) return *x > *y;
+  return a.time < b.time;
+}
+
 std::vector<std::uint32_t> highest_settings(const PipelineProblem& problem) {
   return by_class(problem, [](const ProfiledInstruction& instruction) {
-    return best(instruction, [](const KnobOption& a, const KnobOption& b) {
-      const auto x = level(a);
-      const auto y = level(b);
-      if (x && y && *x != *y) return *x > *y;
-      return a.time < b.time;
-    });
+    return best(instruction, is_higher_setting);
   });
 }
 

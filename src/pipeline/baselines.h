@@ -11,6 +11,9 @@
 
 namespace perjoule {
 
+/// Whether a stands above b: by the number of the first knob (a clock), where that is none by time.
+bool is_higher_setting(const KnobOption& a, const KnobOption& b);
+
 /// The option of each activity at the highest setting of its profile: the highest number of the
 /// first knob (a clock); where that is no number, the fastest.
 std::vector<std::uint32_t> highest_settings(const PipelineProblem& problem);

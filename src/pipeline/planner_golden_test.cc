@@ -1,5 +1,5 @@
-// The exact frontier, plans and straggler savings on real and synthetic profiles, against references
-// made by another program (linear programs on the same hulls).
+// The exact frontier, plans and straggler savings on real and synthetic profiles, against
+// references made by another program (linear programs on the same hulls).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,8 +68,7 @@ TEST_P(AgainstLp, FrontierIsExactAndPlansAreClose) {
     EXPECT_GE(one.gap(), -1e-9);
     above = std::max(above, one.gap());
     // What is simulated is what was planned: working and waiting make up the whole.
-    const Joules until_the_end =
-        problem_->total_energy(one.plan.effective, one.iteration.makespan);
+    const Joules until_the_end = problem_->total_energy(one.plan.effective, one.iteration.makespan);
     EXPECT_NEAR(one.iteration.energy / until_the_end, 1, 1e-6);
   }
   EXPECT_LE(above, instance.most_above);
@@ -106,8 +105,8 @@ INSTANTIATE_TEST_SUITE_P(Perseus, AgainstLp,
 /// Percent saved against all at the highest setting while a straggler takes T' = factor x T.
 struct Straggler {
   Instance instance;
-  double t_star;  ///< T* / T
-  double t_eff;   ///< T_eff / T
+  double t_star;                             ///< T* / T
+  double t_eff;                              ///< T_eff / T
   std::vector<std::array<double, 3>> saved;  ///< factor, min(T*, T'), min(T_eff, T')
 };
 
@@ -138,9 +137,8 @@ TEST_P(Stragglers, BothPoliciesSaveWhatTheyShould) {
       problem->power().least() * Seconds(1) * static_cast<double>(profile->stages());
   for (const auto& [factor, alone, until] : expected.saved) {
     const auto t = static_cast<Ticks>(at_highest * factor);
-    const Joules baseline =
-        study->highest().energy +
-        idle_second * problem->seconds(t - study->highest().makespan).value();
+    const Joules baseline = study->highest().energy +
+                            idle_second * problem->seconds(t - study->highest().makespan).value();
     const auto saved = [&](Ticks planned) {
       return 100 * (1 - problem->total_energy(study->frontier().cost_at(planned), t) / baseline);
     };
@@ -156,30 +154,40 @@ TEST_P(Stragglers, BothPoliciesSaveWhatTheyShould) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Perseus, Stragglers,
-    testing::Values(
-        Straggler{{"gpt3_a100", kGpt, 12, 83.64},
-                  1.15,
-                  1.50,
-                  {{1.0, 16.1, 16.1}, {1.1, 25.4, 25.4}, {1.2, 26.4, 27.4}, {1.3, 25.8, 27.8},
-                   {1.5, 24.6, 26.9}}},
-        Straggler{{"gpt3_a40", kGptA40, 12, 70.38},
-                  1.09,
-                  1.21,
-                  {{1.0, 12.7, 12.7}, {1.1, 23.7, 23.8}, {1.2, 22.9, 24.0}, {1.3, 22.2, 23.3},
-                   {1.5, 20.9, 22.0}}},
-        Straggler{{"bloom_a100", kBloom, 12, 83.64},
-                  1.16,
-                  1.50,
-                  {{1.0, 12.5, 12.5}, {1.1, 27.3, 27.3}, {1.2, 29.0, 29.8}, {1.3, 28.3, 29.8},
-                   {1.5, 27.0, 28.8}}},
-        Straggler{{"bloom_a40", kBloomA40, 12, 70.38},
-                  1.10,
-                  1.33,
-                  {{1.0, 10.9, 10.9}, {1.1, 21.5, 21.5}, {1.2, 21.0, 22.1}, {1.3, 20.4, 21.5},
-                   {1.5, 19.2, 20.3}}}),
-    [](const auto& each) { return each.param.instance.name; });
+INSTANTIATE_TEST_SUITE_P(Perseus, Stragglers,
+                         testing::Values(Straggler{{"gpt3_a100", kGpt, 12, 83.64},
+                                                   1.15,
+                                                   1.50,
+                                                   {{1.0, 16.1, 16.1},
+                                                    {1.1, 25.4, 25.4},
+                                                    {1.2, 26.4, 27.4},
+                                                    {1.3, 25.8, 27.8},
+                                                    {1.5, 24.6, 26.9}}},
+                                         Straggler{{"gpt3_a40", kGptA40, 12, 70.38},
+                                                   1.09,
+                                                   1.21,
+                                                   {{1.0, 12.7, 12.7},
+                                                    {1.1, 23.7, 23.8},
+                                                    {1.2, 22.9, 24.0},
+                                                    {1.3, 22.2, 23.3},
+                                                    {1.5, 20.9, 22.0}}},
+                                         Straggler{{"bloom_a100", kBloom, 12, 83.64},
+                                                   1.16,
+                                                   1.50,
+                                                   {{1.0, 12.5, 12.5},
+                                                    {1.1, 27.3, 27.3},
+                                                    {1.2, 29.0, 29.8},
+                                                    {1.3, 28.3, 29.8},
+                                                    {1.5, 27.0, 28.8}}},
+                                         Straggler{{"bloom_a40", kBloomA40, 12, 70.38},
+                                                   1.10,
+                                                   1.33,
+                                                   {{1.0, 10.9, 10.9},
+                                                    {1.1, 21.5, 21.5},
+                                                    {1.2, 21.0, 22.1},
+                                                    {1.3, 20.4, 21.5},
+                                                    {1.5, 19.2, 20.3}}}),
+                         [](const auto& each) { return each.param.instance.name; });
 
 }  // namespace
 }  // namespace perjoule
