@@ -93,10 +93,10 @@ Result<int> run(const Arguments& arguments) {
       one["working_j"] = row.iteration.working.value();
       one["waiting_j"] = row.iteration.waiting.value();
       one["switches"] = static_cast<std::uint64_t>(row.iteration.switches);
-      one["bound_j"] =
-          problem.total_energy(study.frontier().cost_at(row.iteration.makespan),
-                               row.iteration.makespan)
-              .value();
+      one["bound_j"] = problem
+                           .total_energy(study.frontier().cost_at(row.iteration.makespan),
+                                         row.iteration.makespan)
+                           .value();
       list.push_back(std::move(one));
     }
     json["results"] = std::move(list);
@@ -114,12 +114,11 @@ Result<int> run(const Arguments& arguments) {
   for (const Row& row : rows) {
     const Joules bound = problem.total_energy(study.frontier().cost_at(row.iteration.makespan),
                                               row.iteration.makespan);
-    table.add({row.name, to_text(problem.seconds(row.iteration.makespan)),
-               to_text(row.iteration.energy),
-               percent(1 - row.iteration.energy / study.highest().energy),
-               percent(static_cast<double>(row.iteration.makespan) / fastest - 1),
-               percent(row.iteration.energy / bound - 1, 2),
-               std::to_string(row.iteration.switches)});
+    table.add(
+        {row.name, to_text(problem.seconds(row.iteration.makespan)), to_text(row.iteration.energy),
+         percent(1 - row.iteration.energy / study.highest().energy),
+         percent(static_cast<double>(row.iteration.makespan) / fastest - 1),
+         percent(row.iteration.energy / bound - 1, 2), std::to_string(row.iteration.switches)});
   }
   print(table.text());
   print(fmt::format(
@@ -142,8 +141,7 @@ Verb pipeline_compare_verb() {
       "its time allows.";
   verb.positionals = {{"PROFILE", "CSV table of measured settings"}};
   verb.options = pipeline_options();
-  verb.examples = {
-      "perjoule pipeline compare profile.csv --microbatches 12 --blocking-power 84W"};
+  verb.examples = {"perjoule pipeline compare profile.csv --microbatches 12 --blocking-power 84W"};
   verb.run = run;
   return verb;
 }

@@ -40,9 +40,9 @@ TEST(EnvPipeGolden, AllSixteenPublishedEmulations) {
     const std::string model(table->cell(row, 0));
     const std::string device(table->cell(row, 2));
     const auto microbatches = static_cast<int>(*table->number(row, 3));
-    const Made made = make(test_data_folder() + "/perseus/real/stage_profile_" + model + "_" +
-                               device + ".csv",
-                           microbatches, device == "a40" ? 70.38 : 83.64);
+    const Made made =
+        make(test_data_folder() + "/perseus/real/stage_profile_" + model + "_" + device + ".csv",
+             microbatches, device == "a40" ? 70.38 : 83.64);
     const EnvPipeResult result = env_pipe(*made.problem, EnvPipeRaise::kBalanced);
     const Iteration iteration = simulate_iteration(*made.problem, result.option);
     // Profiles are one tenth of a stage on one of eight GPUs.
@@ -57,8 +57,8 @@ TEST(BaselinesGolden, AllAtTheHighestClock) {
   PJ_TEST_DATA(path, "perseus/lp_summary.csv");
   const auto table = read_csv(path);
   ASSERT_TRUE(table);
-  const Made made = make(
-      test_data_folder() + "/perseus/real/stage_profile_gpt3-175b_a100_sxm.csv", 12, 83.64);
+  const Made made =
+      make(test_data_folder() + "/perseus/real/stage_profile_gpt3-175b_a100_sxm.csv", 12, 83.64);
   const Iteration iteration = simulate_iteration(*made.problem, highest_settings(*made.problem));
   EXPECT_NEAR(iteration.energy.value(), 7338.9973, 0.01);
   // Ours is a sum of times rounded to microseconds.
@@ -86,7 +86,8 @@ TEST(BaselinesGolden, TheBestUniformClock) {
 
 TEST(BaselinesGolden, NoBaselineTakesLessThanTheBound) {
   PJ_TEST_DATA(folder, "perseus/real/stage_profile_gpt3-175b_a100_sxm.csv");
-  for (const std::string job : {"gpt3-175b_a100_sxm", "gpt3-175b_a40", "bloom_a100_sxm", "bloom_a40"}) {
+  for (const std::string job :
+       {"gpt3-175b_a100_sxm", "gpt3-175b_a40", "bloom_a100_sxm", "bloom_a40"}) {
     const Made made = make(test_data_folder() + "/perseus/real/stage_profile_" + job + ".csv", 12,
                            job.find("a40") != std::string::npos ? 70.38 : 83.64);
     const auto frontier = made.problem->solve();
@@ -99,8 +100,8 @@ TEST(BaselinesGolden, NoBaselineTakesLessThanTheBound) {
     for (const auto& candidate : zeus_per_stage(*made.problem)) all.push_back(candidate.option);
     for (const auto& option : all) {
       const Iteration iteration = simulate_iteration(*made.problem, option);
-      const Joules bound = made.problem->total_energy(frontier->cost_at(iteration.makespan),
-                                                      iteration.makespan);
+      const Joules bound =
+          made.problem->total_energy(frontier->cost_at(iteration.makespan), iteration.makespan);
       EXPECT_GE(iteration.makespan, frontier->shortest());
       EXPECT_GE(iteration.energy.value(), bound.value() * (1 - 1e-6)) << job;
     }

@@ -106,7 +106,9 @@ std::vector<std::uint32_t> EnvPipe::critical_path() const {
   for (;;) {
     path.push_back(at);
     const auto before = problem_.network().predecessors(at);
-    const auto tight = [&](std::uint32_t p) { return times.start[p] + durations[p] == times.start[at]; };
+    const auto tight = [&](std::uint32_t p) {
+      return times.start[p] + durations[p] == times.start[at];
+    };
     // The neighbour on the stage is the activity with the number before.
     const auto own = std::find(before.begin(), before.end(), at - 1);
     if (own != before.end() && tight(*own)) {

@@ -1,7 +1,8 @@
 // EnvPipe (Choi et al., USENIX ATC 2023) as a baseline: clocks are lowered everywhere except on the
 // outer envelope of the pipeline, and raised again until the critical path lies in it.
 //
-//   envelope   every instruction of the last stage, the first forward and the last backward of every
+//   envelope   every instruction of the last stage, the first forward and the last backward of
+//   every
 //              other stage: what a pipeline with the heaviest stage last cannot do without
 //   start      the envelope at the highest setting, each other stage at the setting of least energy
 //              of its instructions together
@@ -30,8 +31,8 @@ struct EnvPipeResult {
   bool in_envelope = false;  ///< the critical path ended in the envelope, not at the step limit
 };
 
-/// At most 10,000 steps of O(activities) each; then the envelope stays at its highest setting and the
-/// rest where it is, as in Perseus's evaluation.
+/// At most 10,000 steps of O(activities) each; then the envelope stays at its highest setting and
+/// the rest where it is, as in Perseus's evaluation.
 EnvPipeResult env_pipe(const PipelineProblem& problem, EnvPipeRaise raise);
 
 }  // namespace perjoule

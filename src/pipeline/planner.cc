@@ -23,11 +23,25 @@ double gap_of(const PipelineProblem& problem, const PipelinePlan& plan) {
 /// Plans of many makespans, rounded one by one and then mixed where that is better.
 class Rounded {
  public:
-  Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontier)
+  /// Rounds the schedules of the makespans asked for, and the others only where some of those are
+  /// rough.
+  Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontier,
+          const std::vector<Ticks>& asked)
       : problem_(problem), frontier_(frontier) {
-    for (const Schedule& schedule : frontier.schedules()) {
-      plans_.push_back(round_schedule(problem, schedule, frontier.cost_at(schedule.makespan)));
-    }
+    const auto is_asked = [&](const Schedule& schedule) {
+      return std::find(asked.begin(), asked.end(), schedule.makespan) != asked.end();
+    };
+    const auto round_those = [&](bool wanted) {
+      for (const Schedule& schedule : frontier.schedules()) {
+        if (is_asked(schedule) != wanted) continue;
+        plans_.push_back(round_schedule(problem, schedule, frontier.cost_at(schedule.makespan)));
+      }
+    };
+    round_those(true);
+    is_rough_ = std::any_of(plans_.begin(), plans_.end(), [&](const PipelinePlan& plan) {
+      return gap_of(problem, plan) > kMix;
+    });
+    if (is_rough_) round_those(false);
     std::sort(plans_.begin(), plans_.end(), [](const PipelinePlan& a, const PipelinePlan& b) {
       return a.requested < b.requested;
     });
@@ -42,15 +56,17 @@ class Rounded {
   void polish();
   /// Gaps above which a step is worth its time: mixing costs a plan's rounding, polishing the
   /// square of the activities, diving another solution.
-  static constexpr double kMix = 0.0015, kPolish = 0.002, kDive = 0.006;
+  static constexpr double kMix = 0.002, kPolish = 0.002, kDive = 0.006;
   static constexpr std::size_t kMostPolished = 256;
 
   const PipelineProblem& problem_;
   const TimeCostFrontier& frontier_;
   std::vector<PipelinePlan> plans_;  ///< fastest first
+  bool is_rough_ = false;
 };
 
 Outcome Rounded::better() {
+  if (!is_rough_) return {};
   PJ_CHECK(dive_for_shortest());
   mix();
   polish();
@@ -163,7 +179,7 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
     break;
   }
   if (request.least_energy) asked.push_back(study.least_energy_);
-  Rounded rounded(problem, study.frontier_);
+  Rounded rounded(problem, study.frontier_, asked);
   PJ_CHECK(rounded.better());
   Ticks last = -1;
   for (const PipelinePlan& plan : rounded.plans()) {

@@ -105,11 +105,12 @@ Outcome PipelineProblem::make_curves() {
 }
 
 void PipelineProblem::number_knobs() {
-  std::unordered_map<std::string, std::uint32_t> numbers;
+  const auto hash = [](const Config& config) { return config.hash(); };
+  std::unordered_map<Config, std::uint32_t, decltype(hash)> numbers(0, hash);
   for (Class& one : classes_) {
     for (const KnobOption& option : one.profiled->options) {
       const auto [at, is_new] =
-          numbers.try_emplace(option.knob.text(), static_cast<std::uint32_t>(knobs_.size()));
+          numbers.try_emplace(option.knob, static_cast<std::uint32_t>(knobs_.size()));
       if (is_new) knobs_.push_back(option.knob);
       one.knobs.push_back(at->second);
     }

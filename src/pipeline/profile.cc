@@ -55,6 +55,10 @@ class KnobReader {
   Config::Names names_;
 };
 
+struct ConfigHash {
+  std::size_t operator()(const Config& config) const { return config.hash(); }
+};
+
 /// Sums of the repeats of one GPU at one setting.
 struct Repeats {
   int count = 0;
@@ -74,7 +78,7 @@ struct Repeats {
 };
 
 /// GPUs of one stage run together: the slowest says the time, all of them the energy.
-KnobOption together(Config knob, const std::map<std::string, Repeats, std::less<>>& by_gpu) {
+KnobOption together(Config knob, const std::vector<std::pair<std::string_view, Repeats>>& by_gpu) {
   KnobOption option;
   option.knob = std::move(knob);
   option.repeats = INT32_MAX;
@@ -128,15 +132,15 @@ Result<PipelineProfile> PipelineProfile::parse(std::string_view text, std::strin
 
   struct Option {
     Config knob;
-    std::map<std::string, Repeats, std::less<>> by_gpu;
+    std::vector<std::pair<std::string_view, Repeats>> by_gpu;  ///< few
   };
   struct Gathered {
     ProfiledInstruction instruction;
     std::vector<Option> options;
-    std::unordered_map<std::string, std::size_t> by_knob;
+    std::unordered_map<Config, std::size_t, ConfigHash> by_knob;
   };
   std::vector<Gathered> gathered;
-  std::map<std::tuple<int, int, std::string>, std::size_t> index;
+  std::map<std::tuple<int, int, std::string_view>, std::size_t> index;
   const KnobReader knobs(table, knob_columns(table));
   for (std::size_t row = 0; row < table.rows(); ++row) {
     PJ_TRY(const int stage, whole_number(table, row, *stage_column));
@@ -144,7 +148,7 @@ Result<PipelineProfile> PipelineProfile::parse(std::string_view text, std::strin
     if (chunk_column) {
       PJ_TRY(chunk, whole_number(table, row, *chunk_column));
     }
-    const std::string instruction(trim(table.cell(row, instruction_column)));
+    const std::string_view instruction = trim(table.cell(row, instruction_column));
     if (instruction.empty()) {
       return Error::invalid_argument(
           fmt::format("{} line {}: the instruction is empty", name, table.line(row)),
@@ -161,14 +165,18 @@ Result<PipelineProfile> PipelineProfile::parse(std::string_view text, std::strin
     const auto [at, is_new] = index.try_emplace({stage, chunk, instruction}, gathered.size());
     if (is_new) {
       gathered.emplace_back();
-      gathered.back().instruction = {stage, chunk, instruction, {}};
+      gathered.back().instruction = {stage, chunk, std::string(instruction), {}};
     }
     Gathered& here = gathered[at->second];
-    Config knob = knobs.at(row);
-    const auto [option, is_new_option] = here.by_knob.try_emplace(knob.text(), here.options.size());
-    if (is_new_option) here.options.push_back({std::move(knob), {}});
-    const std::string gpu(gpu_column ? table.cell(row, *gpu_column) : std::string_view());
-    here.options[option->second].by_gpu[gpu].add(time, energy);
+    const auto [option, is_new_option] =
+        here.by_knob.try_emplace(knobs.at(row), here.options.size());
+    if (is_new_option) here.options.push_back({option->first, {}});
+    const std::string_view gpu = gpu_column ? table.cell(row, *gpu_column) : std::string_view();
+    auto& by_gpu = here.options[option->second].by_gpu;
+    auto its = std::find_if(by_gpu.begin(), by_gpu.end(),
+                            [gpu](const auto& each) { return each.first == gpu; });
+    if (its == by_gpu.end()) its = by_gpu.insert(by_gpu.end(), {gpu, {}});
+    its->second.add(time, energy);
   }
   std::vector<ProfiledInstruction> instructions;
   for (Gathered& one : gathered) {

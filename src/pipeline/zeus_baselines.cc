@@ -27,9 +27,8 @@ std::vector<ZeusCandidate> by_cost(const PipelineProblem& problem, double eta,
     candidate.cost = (candidate.iteration.energy * eta + at_most * (1 - eta)).value();
     candidates.push_back(std::move(candidate));
   }
-  std::stable_sort(
-      candidates.begin(), candidates.end(),
-      [](const ZeusCandidate& a, const ZeusCandidate& b) { return a.cost < b.cost; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const ZeusCandidate& a, const ZeusCandidate& b) { return a.cost < b.cost; });
   return candidates;
 }
 
@@ -47,11 +46,10 @@ std::vector<std::uint32_t> ranked(const ProfiledInstruction& instruction) {
 
 std::vector<ZeusCandidate> zeus_global(const PipelineProblem& problem, double eta) {
   std::vector<UniformSetting> settings = uniform_settings(problem);
-  std::stable_sort(settings.begin(), settings.end(),
-                   [](const UniformSetting& a, const UniformSetting& b) {
-                     return is_higher_setting({a.knob, {}, {}, {}, {}, 1},
-                                              {b.knob, {}, {}, {}, {}, 1});
-                   });
+  std::stable_sort(
+      settings.begin(), settings.end(), [](const UniformSetting& a, const UniformSetting& b) {
+        return is_higher_setting({a.knob, {}, {}, {}, {}, 1}, {b.knob, {}, {}, {}, {}, 1});
+      });
   if (settings.size() > 1) settings.pop_back();
   std::vector<std::vector<std::uint32_t>> choices;
   for (UniformSetting& setting : settings) choices.push_back(std::move(setting.option));
