@@ -59,11 +59,11 @@ struct Pipeline {
 void print_times(const std::string& data) {
   for (const Instance& one : instances()) {
     const bool large = one.bar_ms > 1000;
-    const pb::Start start = pb::best_median(
-        {PERJOULE_COMMAND, "pipeline", "plan", data + "/" + one.profile, "--microbatches",
-         std::to_string(one.microbatches), "--blocking-power", fmt::format("{}W", one.blocking),
-         "--points", "20", "--json"},
-        large ? 1 : 5, large ? 3 : 5);
+    const pb::Start start =
+        pb::best_median({PERJOULE_COMMAND, "pipeline", "plan", data + "/" + one.profile,
+                         "--microbatches", std::to_string(one.microbatches), "--blocking-power",
+                         fmt::format("{}W", one.blocking), "--points", "20", "--json"},
+                        large ? 1 : 5, large ? 3 : 5);
     pb::print({.figure = one.figure,
                .value = start.wall * 1e3,
                .unit = "ms",
@@ -108,12 +108,11 @@ void print_published(const std::string& data) {
             pb::must(PipelineProfile::read(data + "/real/stage_profile_" + job + ".csv"));
         const auto schedule = pb::must(make_schedule("1f1b", {profile.stages(), m, 1}));
         const PerseusOptions options{Seconds(gpu == "a40" ? 1e-4 : 1e-3),
-                                     Watts(gpu == "a40" ? 70.38 : 83.64),
-                                     PerseusFilter::kArtifact, 0.95};
+                                     Watts(gpu == "a40" ? 70.38 : 83.64), PerseusFilter::kArtifact,
+                                     0.95};
         const auto points = pb::must(perseus_frontier(
             schedule, pb::must(perseus_models(profile, schedule, options)), options));
-        std::string path =
-            fmt::format("{}/real/published_frontier_{}_mb{}.csv", data, job, m);
+        std::string path = fmt::format("{}/real/published_frontier_{}_mb{}.csv", data, job, m);
         if (!path_exists(path)) path += ".xz";
         const CsvTable table = pb::must(parse_csv(pb::must(read_maybe_xz(path)), path));
         if (table.rows() != points.size()) pb::must(Outcome(Error::internal(path + ": rows")));
@@ -147,19 +146,18 @@ void print_gaps(const std::string& data) {
   };
   std::string detail = "worst of 21 plans, %:";
   double worst_of_bar = 0;
-  for (const Case& one : {Case{"synthetic/syn_a100_gpt_s4.csv", 8, 75, 0.2},
-                          Case{"synthetic/syn_a100_gpt_s4.csv", 16, 75, 0.2},
-                          Case{"synthetic/syn_a40_uneven_s8.csv", 16, 65, 0.2},
-                          Case{kGpt, 12, 83.64, 0.2},
-                          Case{"real/stage_profile_bloom_a100_sxm.csv", 12, 83.64, 0.2},
-                          Case{"real/stage_profile_gpt3-175b_a40.csv", 12, 70.38, 0.35},
-                          Case{"real/stage_profile_bloom_a40.csv", 12, 70.38, 0.35},
-                          Case{"synthetic/syn_a40_uneven_s8.csv", 32, 65, 0.6},
-                          Case{"synthetic/syn_a100_gpt_s8.csv", 128, 75, 0.6},
-                          Case{kGpt, 96, 83.64, 0.6},
-                          Case{"real/stage_profile_bloom_a100_sxm.csv", 96, 83.64, 0.6},
-                          Case{"real/stage_profile_gpt3-175b_a40.csv", 96, 70.38, 0.6},
-                          Case{"real/stage_profile_bloom_a40.csv", 96, 70.38, 0.6}}) {
+  for (const Case& one :
+       {Case{"synthetic/syn_a100_gpt_s4.csv", 8, 75, 0.2},
+        Case{"synthetic/syn_a100_gpt_s4.csv", 16, 75, 0.2},
+        Case{"synthetic/syn_a40_uneven_s8.csv", 16, 65, 0.2}, Case{kGpt, 12, 83.64, 0.2},
+        Case{"real/stage_profile_bloom_a100_sxm.csv", 12, 83.64, 0.2},
+        Case{"real/stage_profile_gpt3-175b_a40.csv", 12, 70.38, 0.35},
+        Case{"real/stage_profile_bloom_a40.csv", 12, 70.38, 0.35},
+        Case{"synthetic/syn_a40_uneven_s8.csv", 32, 65, 0.6},
+        Case{"synthetic/syn_a100_gpt_s8.csv", 128, 75, 0.6}, Case{kGpt, 96, 83.64, 0.6},
+        Case{"real/stage_profile_bloom_a100_sxm.csv", 96, 83.64, 0.6},
+        Case{"real/stage_profile_gpt3-175b_a40.csv", 96, 70.38, 0.6},
+        Case{"real/stage_profile_bloom_a40.csv", 96, 70.38, 0.6}}) {
     const Pipeline pipeline(data + "/" + one.profile, one.microbatches, one.blocking);
     const auto study = pb::must(study_pipeline(pipeline.problem, {.points = 20}));
     double worst = 0;

@@ -38,9 +38,8 @@ class Rounded {
       }
     };
     round_those(true);
-    is_rough_ = std::any_of(plans_.begin(), plans_.end(), [&](const PipelinePlan& plan) {
-      return gap_of(problem, plan) > kMix;
-    });
+    is_rough_ = std::any_of(plans_.begin(), plans_.end(),
+                            [&](const PipelinePlan& plan) { return gap_of(problem, plan) > kMix; });
     if (is_rough_) round_those(false);
     std::sort(plans_.begin(), plans_.end(), [](const PipelinePlan& a, const PipelinePlan& b) {
       return a.requested < b.requested;
