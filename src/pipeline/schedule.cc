@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "pipeline/schedules.h"
 
@@ -58,6 +59,13 @@ Outcome check_chunks(std::string_view name, int chunks) {
 }
 
 Result<PipelineSchedule> built_in(std::string_view name, const ScheduleShape& shape) {
+  if (shape.stages < 1 || shape.microbatches < 1 || shape.chunks < 1) {
+    return Error::invalid_argument(
+        fmt::format("a pipeline of {} stages, {} microbatches, {} chunks a stage", shape.stages,
+                    shape.microbatches, shape.chunks),
+        "each is at least 1");
+  }
+  PJ_CHECK(check_chunks(name, shape.chunks));
   const auto is = [name](std::string_view other) { return equals_ignoring_case(name, other); };
   if (is("1f1b")) return one_forward_one_backward(shape);
   if (is("gpipe")) return gpipe(shape, BackwardOrder::kReversed);
@@ -67,9 +75,18 @@ Result<PipelineSchedule> built_in(std::string_view name, const ScheduleShape& sh
   if (is("zb-h1")) return zero_bubble_h1(shape);
   if (is("zb-h2")) return zero_bubble_h2(shape);
   if (is("zb-v")) return zero_bubble_v(shape);
-  if (is("dualpipe")) return dualpipe(shape);
-  return Error::invalid_argument(fmt::format("no schedule is called '{}'", name),
-                                 fmt::format("there are {}", fmt::join(schedule_names(), ", ")));
+  return dualpipe(shape);
+}
+
+Result<PipelineSchedule> from_file(std::string_view name, const ScheduleShape& shape) {
+  const std::string path(name);
+  const auto text = read_file(path);
+  if (text) return parse_order(*text, path, shape);
+  if (text.error().code != ErrorCode::kNotFound) return fail(text);
+  return Error::invalid_argument(
+      fmt::format("no schedule is called '{}', nor is there a file of that name", name),
+      fmt::format("the names are {}; docs/formats.md has what an order file holds",
+                  fmt::join(schedule_names(), ", ")));
 }
 
 /// What takes a constant time must not pass for what the schedule issues itself.
@@ -90,16 +107,14 @@ Outcome check_names(const ScheduleShape& shape, std::size_t issued,
 }  // namespace
 
 Result<PipelineSchedule> make_schedule(std::string_view name, const ScheduleShape& shape) {
-  if (shape.stages < 1 || shape.microbatches < 1 || shape.chunks < 1) {
-    return Error::invalid_argument(
-        fmt::format("a pipeline of {} stages, {} microbatches, {} chunks a stage", shape.stages,
-                    shape.microbatches, shape.chunks),
-        "each is at least 1");
-  }
-  PJ_TRY(PipelineSchedule schedule, built_in(name, shape));
-  PJ_CHECK(check_chunks(name, shape.chunks));
+  const auto& names = schedule_names();
+  const bool known = std::any_of(names.begin(), names.end(), [name](std::string_view other) {
+    return equals_ignoring_case(name, other);
+  });
+  Result<PipelineSchedule> schedule = known ? built_in(name, shape) : from_file(name, shape);
+  if (!schedule) return schedule;
   const std::size_t added = shape.stage_end.size() + (shape.load.empty() ? 0 : 1);
-  PJ_CHECK(check_names(shape, schedule.instructions.size() - added, schedule.instructions));
+  PJ_CHECK(check_names(shape, schedule->instructions.size() - added, schedule->instructions));
   return schedule;
 }
 

@@ -3,7 +3,8 @@
 //
 //   PJ_TRY(const PipelineSchedule schedule,
 //          make_schedule("1f1b", {.stages = 8, .microbatches = 12}));
-//   PJ_TRY(const PipelineSchedule own, make_schedule("order.csv", {.stages = 8}));
+//   PJ_TRY(const PipelineSchedule own, make_schedule("order.csv", {.stages = 8, .microbatches =
+//   0}));
 //
 // Instructions of one stage run one behind the other; that order needs no precedences. Each
 // schedule is one small file (schedule_gpipe.cc, schedule_1f1b.cc, ...).
@@ -70,9 +71,10 @@ struct PipelineSchedule {
 /// The names make_schedule knows, for help and messages.
 const std::vector<std::string_view>& schedule_names();
 
-/// Builds a schedule by name, or reads the order file that `name` is the path of. invalid_argument
-/// when a count is below one, or the schedule asks more of its shape (interleaved: microbatches a
-/// multiple of stages; dualpipe: an even number of stages).
+/// Builds a schedule by name, or reads the order file that `name` is the path of; for a file,
+/// counts of 0 mean as the file has them. invalid_argument when a count is below one, or the
+/// schedule asks more of its shape (interleaved: microbatches a multiple of stages; dualpipe: an
+/// even number of stages), and what an order file is refused for.
 Result<PipelineSchedule> make_schedule(std::string_view name, const ScheduleShape& shape);
 
 }  // namespace perjoule

@@ -22,9 +22,7 @@ struct Place {
 class Parts {
  public:
   Parts(const PipelineSchedule& schedule, ModelLayout layout)
-      : layout_(layout),
-        stages_(static_cast<std::int64_t>(schedule.stages.size())),
-        chunks_(schedule.shape.chunks) {}
+      : layout_(layout), stages_(static_cast<std::int64_t>(schedule.stages.size())) {}
   std::int64_t at(std::size_t stage_index, int chunk) const {
     const auto stage = static_cast<std::int64_t>(stage_index);
     switch (layout_) {
@@ -37,14 +35,10 @@ class Parts {
     }
     return chunk * stages_ + stage;
   }
-  std::int64_t last() const {
-    return (layout_ == ModelLayout::kOpposite ? stages_ : chunks_ * stages_) - 1;
-  }
 
  private:
   ModelLayout layout_;
   std::int64_t stages_;
-  std::int64_t chunks_;
 };
 
 /// Finds activities by part and microbatch. Sorted rather than a table: an order file may name few
@@ -138,9 +132,8 @@ void connect_parts(PipelineSchedule& schedule, const Parts& parts) {
     wait(forward.find(place.part - 1, place.microbatch), place.activity);
   }
   for (const Place& place : backward.all()) {
-    wait(place.part == parts.last() ? forward.find(place.part, place.microbatch)
-                                    : backward.find(place.part + 1, place.microbatch),
-         place.activity);
+    wait(forward.find(place.part, place.microbatch), place.activity);
+    wait(backward.find(place.part + 1, place.microbatch), place.activity);
   }
   for (const Place& place : weight.all()) {
     wait(backward.find(place.part, place.microbatch), place.activity);

@@ -36,6 +36,14 @@ PipelineSchedule zero_bubble_v(const ScheduleShape& shape);
 /// invalid_argument unless the stages are even, and the microbatches even and twice them or more.
 Result<PipelineSchedule> dualpipe(const ScheduleShape& shape);
 
+/// Reads an order file (docs/formats.md): rows stage, instruction, microbatch, perhaps chunk and
+/// after, in issue order by stage. Counts of `shape` that are 0 are the file's. Fails with
+/// invalid_argument, file and line named, on a number that is none, a row that is there twice, gaps
+/// in stages, microbatches or chunks, counts unlike the shape's, and an `after` that names no row.
+/// An order that waits for itself is found where the problem is made.
+Result<PipelineSchedule> parse_order(std::string_view text, std::string_view name,
+                                     const ScheduleShape& shape);
+
 /// What an instruction means for the data that go through the model; told by its name, in any case.
 enum class StepRole {
   kPassesOn,         ///< forward: activations to the next part
@@ -53,9 +61,9 @@ enum class ModelLayout {
 };
 
 /// Adds load and stage_end of the shape, numbers the activities and connects the stages: forward
-/// of a part waits for forward of the part before, backward for backward of the part behind, on the
-/// last part backward for forward, and weight for backward, each of the same microbatch. What the
-/// order of a stage keeps anyway gets no precedence.
+/// of a part waits for forward of the part before, backward for backward of the part behind and for
+/// its own forward, weight for its own backward, each of the same microbatch. What the order of a
+/// stage keeps anyway gets no precedence.
 void finish_schedule(PipelineSchedule& schedule, ModelLayout layout);
 
 }  // namespace perjoule
