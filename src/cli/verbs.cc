@@ -19,6 +19,7 @@ std::vector<Verb> all_verbs() {
   add_all(train_batch_size_verbs());
   verbs.push_back(train_simulate_verb());
   verbs.push_back(pipeline_plan_verb());
+  verbs.push_back(pipeline_simulate_verb());
   add_all(twin_verbs());
   return verbs;
 }

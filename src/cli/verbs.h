@@ -10,6 +10,7 @@ Verb devices_verb();
 Verb doctor_verb();
 Verb frontier_verb();
 Verb pipeline_plan_verb();
+Verb pipeline_simulate_verb();
 Verb run_verb();
 Verb sweep_verb();
 Verb top_verb();
