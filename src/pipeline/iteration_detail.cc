@@ -18,13 +18,14 @@ std::vector<ActivityDetail> activity_details(const PipelineProblem& problem,
   const PipelineSchedule& schedule = problem.schedule();
   std::vector<ActivityDetail> details(schedule.size());
   std::vector<Ticks> durations(schedule.size());
+  const std::vector<std::uint32_t> force = settings_in_force(problem, option);
   for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
     for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
       const std::uint32_t a = schedule.number(stage, i);
       durations[a] = problem.duration(chosen(problem, option, a));
       details[a].start = iteration.start[a];
       details[a].end = iteration.start[a] + durations[a];
-      details[a].knob = problem.knob_of(a, option[a]);
+      details[a].knob = force[a];
       details[a].switched = i > 0 && details[a].knob != details[a - 1].knob;
     }
   }
@@ -46,7 +47,7 @@ std::vector<StageDetail> stage_details(const PipelineProblem& problem,
     const auto wait = [&](Ticks until, std::uint32_t at) {
       const Seconds time = problem.seconds(until - free);
       detail.waited += time;
-      detail.waiting += problem.power().at(chosen(problem, option, at).knob) * time;
+      detail.waiting += problem.power().at(problem.knobs()[activities[at].knob]) * time;
     };
     const auto count = static_cast<std::uint32_t>(schedule.stages[stage].size());
     const std::uint32_t first = schedule.number(stage, 0);

@@ -52,5 +52,29 @@ TEST(IterationDetail, PartsAddUpToTheIteration) {
   EXPECT_EQ(steps[7].slack, 0);                                   // B1 of stage 1 ends at 7
 }
 
+TEST(IterationDetail, WhatHasNoSettingKeepsTheStagesOwn) {
+  const auto profile = PipelineProfile::parse(
+      "stage,instruction,clock,time,energy\n0,load,,1,5\n0,forward,1400,1,100\n"
+      "0,forward,1000,2,80\n0,backward,1400,2,210\n0,step,,1,30\n",
+      "p");
+  ASSERT_TRUE(profile) << profile.error().text();
+  const auto schedule = make_schedule(
+      "1f1b", {.stages = 1, .microbatches = 2, .load = "load", .stage_end = {"step"}});
+  ASSERT_TRUE(schedule);
+  const auto problem = PipelineProblem::make(*profile, *schedule, {Watts(50), {}});
+  ASSERT_TRUE(problem) << problem.error().text();
+  // load F0 B0 load F1 B1 step: the second forward alone is slow.
+  std::vector<std::uint32_t> option = highest_settings(*problem);
+  EXPECT_EQ(simulate_iteration(*problem, option).switches, 0U);
+  option[4] = 1;
+  const Iteration iteration = simulate_iteration(*problem, option);
+  EXPECT_EQ(iteration.switches, 2U);
+  const auto steps = activity_details(*problem, option, iteration);
+  EXPECT_EQ(steps[0].knob, steps[1].knob);
+  EXPECT_EQ(steps[3].knob, steps[2].knob);
+  EXPECT_TRUE(steps[4].switched);
+  EXPECT_FALSE(steps[6].switched);
+}
+
 }  // namespace
 }  // namespace perjoule

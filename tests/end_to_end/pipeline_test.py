@@ -15,7 +15,7 @@ def profile(stages=4, instructions=("forward", "backward"), constant=()):
             for clock, (slower, cheaper) in CLOCKS.items():
                 rows.append(f"{stage},{name},{clock},{time * slower},{time * 300 * cheaper}")
         for name in constant:
-            rows.append(f"{stage},{name},1400,0.02,3")
+            rows.append(f"{stage},{name},,0.02,3")
     return "\n".join(rows) + "\n"
 
 
