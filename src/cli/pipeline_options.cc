@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace perjoule::cli {
@@ -12,6 +14,27 @@ Result<int> count_option(const Arguments& arguments, std::string_view option) {
   const auto count = parse_integer(text);
   if (count && *count >= 1 && *count <= 1'000'000) return static_cast<int>(*count);
   return Error::invalid_argument(fmt::format("--{} {}: not a count from 1 up", option, text));
+}
+
+/// All but the number of stages, which the profile has.
+Result<ScheduleShape> schedule_shape(const Arguments& arguments) {
+  ScheduleShape shape;
+  const auto& names = schedule_names();
+  const std::string name = arguments.value("schedule");
+  const bool is_built_in = std::any_of(names.begin(), names.end(), [&](std::string_view other) {
+    return equals_ignoring_case(name, other);
+  });
+  if (arguments.has("microbatches")) {
+    PJ_TRY(shape.microbatches, count_option(arguments, "microbatches"));
+  } else if (is_built_in) {
+    return Error::invalid_argument("--microbatches is missing", "say how many an iteration has");
+  } else {
+    shape.microbatches = 0;  // as the file has it
+  }
+  PJ_TRY(shape.chunks, count_option(arguments, "chunks"));
+  shape.load = arguments.value("data-load");
+  shape.stage_end = list_words(arguments.values("stage-end"));
+  return shape;
 }
 
 Result<double> factor_option(const Arguments& arguments, std::string_view option) {
@@ -42,10 +65,16 @@ Result<BlockingPower> blocking_power(const Arguments& arguments) {
 
 std::vector<Option> pipeline_options() {
   return {
-      {"microbatches", "COUNT", "of an iteration"},
-      {"schedule", "NAME|FILE", "the order of instructions: a name, or a CSV file of one's own",
+      {"microbatches", "COUNT", "of an iteration; an order file knows its own"},
+      {"schedule", "NAME|FILE",
+       fmt::format("the order of instructions: {}, or a CSV file of one's own",
+                   fmt::join(schedule_names(), ", ")),
        "1f1b"},
-      {"chunks", "COUNT", "model chunks a stage, for the interleaved schedules", "1"},
+      {"chunks", "COUNT", "model chunks a stage, for the interleaved schedule", "1"},
+      {"data-load", "INSTRUCTION",
+       "the profile's instruction before each forward that a microbatch enters by"},
+      {"stage-end", "INSTRUCTION,...",
+       "those once at the end of each stage: all-reduce, optimizer step", "", true},
       {"blocking-power", "POWER|FILE",
        "what a GPU draws while it waits: watts, or a CSV table by setting"},
       {"time-scale", "FACTOR", "multiply the profile's times", "1"},
@@ -56,11 +85,7 @@ std::vector<Option> pipeline_options() {
 
 Result<PipelineInput> read_pipeline(const Arguments& arguments) {
   PipelineInput input;
-  if (!arguments.has("microbatches")) {
-    return Error::invalid_argument("--microbatches is missing", "say how many an iteration has");
-  }
-  PJ_TRY(const int microbatches, count_option(arguments, "microbatches"));
-  PJ_TRY(const int chunks, count_option(arguments, "chunks"));
+  PJ_TRY(ScheduleShape shape, schedule_shape(arguments));
   PJ_TRY(const double time_scale, factor_option(arguments, "time-scale"));
   PJ_TRY(const double energy_scale, factor_option(arguments, "energy-scale"));
   PJ_TRY(BlockingPower power, blocking_power(arguments));
@@ -68,8 +93,8 @@ Result<PipelineInput> read_pipeline(const Arguments& arguments) {
   PJ_TRY(PipelineProfile profile, PipelineProfile::read(path));
   profile.scale(time_scale, energy_scale);
   input.profile = std::make_unique<PipelineProfile>(std::move(profile));
-  PJ_TRY(PipelineSchedule schedule, make_schedule(arguments.value("schedule"),
-                                                  {input.profile->stages(), microbatches, chunks}));
+  shape.stages = input.profile->stages();
+  PJ_TRY(PipelineSchedule schedule, make_schedule(arguments.value("schedule"), shape));
   input.schedule = std::make_unique<PipelineSchedule>(std::move(schedule));
   PJ_TRY(PipelineProblem problem,
          PipelineProblem::make(*input.profile, *input.schedule, std::move(power)));

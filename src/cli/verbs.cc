@@ -21,6 +21,7 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(pipeline_plan_verb());
   verbs.push_back(pipeline_lookup_verb());
   verbs.push_back(pipeline_compare_verb());
+  verbs.push_back(pipeline_simulate_verb());
   add_all(twin_verbs());
   return verbs;
 }

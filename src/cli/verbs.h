@@ -12,6 +12,7 @@ Verb frontier_verb();
 Verb pipeline_compare_verb();
 Verb pipeline_lookup_verb();
 Verb pipeline_plan_verb();
+Verb pipeline_simulate_verb();
 Verb run_verb();
 Verb sweep_verb();
 Verb top_verb();

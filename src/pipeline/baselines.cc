@@ -56,7 +56,12 @@ std::vector<std::uint32_t> least_energy_settings(const PipelineProblem& problem)
 std::vector<UniformSetting> uniform_settings(const PipelineProblem& problem) {
   std::vector<UniformSetting> uniform;
   if (problem.classes() == 0) return uniform;
-  for (const KnobOption& candidate : problem.profiled(0).options) {
+  // What has a single option (a data load) has no clock to tell.
+  std::uint32_t chooses = 0;
+  while (chooses + 1 < problem.classes() && problem.profiled(chooses).options.size() == 1) {
+    ++chooses;
+  }
+  for (const KnobOption& candidate : problem.profiled(chooses).options) {
     bool everywhere = true;
     std::vector<std::uint32_t> of_class;
     for (std::uint32_t c = 0; c < problem.classes() && everywhere; ++c) {

@@ -20,8 +20,7 @@ PipelineSchedule one_forward_one_backward(const ScheduleShape& shape) {
     }
     while (backward < shape.microbatches) steps.push_back({kBackward, 0, backward++});
   }
-  schedule.number_activities();
-  connect_stages(schedule);
+  finish_schedule(schedule, ModelLayout::kInTurn);
   return schedule;
 }
 

@@ -1,0 +1,89 @@
+#include "cli/pipeline_iteration_file.h"
+
+#include "base/json.h"
+
+namespace perjoule::cli {
+namespace {
+
+Json json_of(const Config& knob) {
+  Json json = Json::object();
+  for (const Setting setting : knob.settings()) json[std::string(setting.name)] = setting.value;
+  return json;
+}
+
+Json json_of(const PipelineProblem& problem, const PipelineStep& step,
+             const ActivityDetail& detail) {
+  Json::Object members = {
+      {"instruction", problem.schedule().instructions[step.instruction]},
+      {"microbatch", step.microbatch},
+      {"chunk", step.chunk},
+      {"start_s", problem.seconds(detail.start).value()},
+      {"end_s", problem.seconds(detail.end).value()},
+      {"slack_s", problem.seconds(detail.slack).value()},
+      {"knob", static_cast<std::int64_t>(detail.knob)},
+      {"switched", detail.switched},
+  };
+  if (step.backward_microbatch != PipelineStep::kNone) {
+    members.emplace_back("backward_microbatch", step.backward_microbatch);
+  }
+  return Json::of(std::move(members));
+}
+
+Json json_of(const StageDetail& stage) {
+  return Json::of({
+      {"busy_s", stage.busy.value()},
+      {"waited_s", stage.waited.value()},
+      {"energy_j", stage.energy().value()},
+      {"working_j", stage.working.value()},
+      {"waiting_j", stage.waiting.value()},
+      {"switches", static_cast<std::int64_t>(stage.switches)},
+  });
+}
+
+}  // namespace
+
+std::string iteration_document(const PipelineInput& input, const SimulatedIteration& simulated) {
+  const PipelineProblem& problem = *input.problem;
+  const PipelineSchedule& schedule = *input.schedule;
+  const Iteration& iteration = simulated.iteration;
+  Json::Object document = {
+      {"schema", "perjoule.pipeline-iteration.v1"},
+      {"status", "reconstructed"},
+      {"boundary", "B0"},
+      {"profile", input.source},
+      {"schedule", schedule.name},
+      {"stages", static_cast<std::int64_t>(schedule.stages.size())},
+      {"microbatches", schedule.shape.microbatches},
+      {"chunks", schedule.shape.chunks},
+      {"setting", simulated.setting},
+      {"time_s", problem.seconds(iteration.makespan).value()},
+      {"energy_j", iteration.energy.value()},
+      {"working_j", iteration.working.value()},
+      {"waiting_j", iteration.waiting.value()},
+      {"switches", static_cast<std::int64_t>(iteration.switches)},
+  };
+  if (simulated.plan) {
+    document.emplace_back("requested_s", simulated.plan->requested.value());
+    document.emplace_back("bound_j", simulated.plan->bound.value());
+    document.emplace_back("gap", simulated.plan->gap);
+  }
+  Json::Array knobs;
+  for (const Config& knob : problem.knobs()) knobs.push_back(json_of(knob));
+  document.emplace_back("knobs", std::move(knobs));
+  const auto details = activity_details(problem, simulated.option, iteration);
+  const auto stages = stage_details(problem, simulated.option, iteration);
+  Json::Array by_stage;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    Json stage = json_of(stages[s]);
+    Json::Array steps;
+    for (std::size_t i = 0; i < schedule.stages[s].size(); ++i) {
+      steps.push_back(json_of(problem, schedule.stages[s][i], details[schedule.number(s, i)]));
+    }
+    stage["steps"] = std::move(steps);
+    by_stage.push_back(std::move(stage));
+  }
+  document.emplace_back("by_stage", std::move(by_stage));
+  return Json::of(std::move(document)).dump() + "\n";
+}
+
+}  // namespace perjoule::cli

@@ -1,0 +1,137 @@
+"""perjoule pipeline on profiles and order files, good and bad: figures, schema, message, exit status."""
+import re
+
+from command import CommandTest, main
+
+CLOCKS = {1400: (1.0, 1.0), 1200: (1.15, 0.85), 1000: (1.4, 0.76)}
+TIMES = {"forward": 0.05, "backward": 0.1, "weight": 0.05, "backward-input": 0.05, "forwardbackward": 0.14, "recomputation": 0.05}
+
+
+def profile(stages=4, instructions=("forward", "backward"), constant=()):
+    rows = ["stage,instruction,clock,time,energy"]
+    for stage in range(stages):
+        for name in instructions:
+            time = TIMES[name] * (1.2 if stage == stages - 1 else 1)
+            for clock, (slower, cheaper) in CLOCKS.items():
+                rows.append(f"{stage},{name},{clock},{time * slower},{time * 300 * cheaper}")
+        for name in constant:
+            rows.append(f"{stage},{name},,0.02,3")
+    return "\n".join(rows) + "\n"
+
+
+COMMON = ("--blocking-power", "70W")
+ORDER = "stage,instruction,microbatch\n0,forward,0\n0,backward,0\n1,forward,0\n1,backward,0\n"
+
+
+class Pipeline(CommandTest):
+    def simulated(self, content, *words):
+        document = self.json("pipeline", "simulate", self.write("p.csv", content), *COMMON, "--json", *words)
+        self.assertEqual(document["schema"], "perjoule.pipeline-iteration.v1")
+        return document
+
+    def refused(self, content, *words, wanted=()):
+        for verb in ("simulate", "plan"):
+            result = self.call("pipeline", verb, self.write("p.csv", content), *COMMON, *words)
+            self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+            self.assertEqual(result.stdout, "")
+            for text in wanted:
+                self.assertIn(text, result.stderr)
+
+    def test_parts_add_up_and_nothing_overlaps(self):
+        for words in ((), ("--highest",), ("--uniform", "1200"), ("--slowdown", "1.1"), ("--least-energy",)):
+            with self.subTest(words):
+                document = self.simulated(profile(), "--microbatches", "6", *words)
+                self.assertAlmostEqual(document["energy_j"], document["working_j"] + document["waiting_j"], 6)
+                self.assertAlmostEqual(document["energy_j"], sum(s["energy_j"] for s in document["by_stage"]), 6)
+                self.assertEqual(document["switches"], sum(s["switches"] for s in document["by_stage"]))
+                for stage in document["by_stage"]:
+                    self.assertAlmostEqual(stage["busy_s"] + stage["waited_s"], document["time_s"], 6)
+                    end = 0
+                    for step in stage["steps"]:
+                        self.assertGreaterEqual(step["start_s"], end - 1e-9)
+                        self.assertGreaterEqual(step["slack_s"], 0)
+                        end = step["end_s"]
+                    self.assertEqual(len(stage["steps"]), 12)
+
+    def test_the_plan_saves_and_keeps_the_time_it_was_asked_for(self):
+        highest = self.simulated(profile(), "--microbatches", "6", "--highest")
+        shortest = self.simulated(profile(), "--microbatches", "6")
+        self.assertAlmostEqual(shortest["time_s"], highest["time_s"], 6)
+        self.assertLess(shortest["energy_j"], highest["energy_j"])
+        self.assertGreaterEqual(shortest["gap"], 0)
+        slower = self.simulated(profile(), "--microbatches", "6", "--time", "1.7s")
+        self.assertLessEqual(slower["time_s"], 1.7)
+        self.assertLess(slower["energy_j"], shortest["energy_j"])
+        self.assertIn("1.000 s is below it", self.simulated(profile(), "--microbatches", "6", "--time", "1s")["setting"])
+        uniform = self.simulated(profile(), "--microbatches", "6", "--uniform", "1400")
+        self.assertEqual(uniform["time_s"], highest["time_s"])
+        self.assertEqual(uniform["switches"], 0)
+
+    def test_every_schedule_runs(self):
+        split = ("forward", "backward", "weight")
+        shapes = {
+            "1f1b": (split, ()), "gpipe": (split, ()), "gpipe-same-order": (split, ()),
+            "early-recompute": (tuple(TIMES), ()), "interleaved": (split, ("--chunks", "2")),
+            "zb-h1": (split, ()), "zb-h2": (split, ()), "zb-v": (split, ()), "dualpipe": (tuple(TIMES), ()),
+        }
+        for name, (instructions, words) in shapes.items():
+            with self.subTest(name):
+                content = profile(instructions=instructions, constant=("load", "step"))
+                document = self.simulated(content, "--microbatches", "8", "--schedule", name, *words, "--data-load", "load",
+                                          "--stage-end", "step")
+                self.assertEqual(document["schedule"], name)
+                steps = [step["instruction"] for stage in document["by_stage"] for step in stage["steps"]]
+                self.assertEqual((steps.count("load"), steps.count("step")), (8, 4))
+                self.assertLess(document["gap"], 0.05)
+
+    def test_the_text_has_a_table_and_a_chart(self):
+        result = self.call("pipeline", "simulate", self.write("p.csv", profile()), *COMMON, "--microbatches", "4",
+                           "--width", "60")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout.isascii())
+        lines = re.findall(r"^[ 0-3] \|.{60}\|.*$", result.stdout, re.M)
+        self.assertEqual(len(lines), 8, result.stdout)
+        self.assertIn("SWITCHES", result.stdout)
+        self.assertIn("above the least", result.stdout)
+
+    def test_an_order_file_is_a_schedule(self):
+        order = self.write("order.csv", ORDER)
+        document = self.simulated(profile(2), "--schedule", order)
+        self.assertEqual(document["microbatches"], 1)
+        built_in = self.simulated(profile(2), "--microbatches", "1")
+        self.assertEqual(document["time_s"], built_in["time_s"])
+
+    def test_bad_order_files_are_named_by_line(self):
+        two = profile(2)
+        order = self.write("cyclic.csv", ORDER.replace("0,forward,0\n0,backward,0", "0,backward,0\n0,forward,0"))
+        self.refused(two, "--schedule", order, wanted=("waits for itself", "backward 0 of stage 0 -> forward 0 of stage 0"))
+        order = self.write("bad.csv", ORDER + "1,forward,x\n")
+        self.refused(two, "--schedule", order, wanted=("bad.csv line 6", "microbatch"))
+        order = self.write("good.csv", ORDER)
+        self.refused(two, "--schedule", order, "--microbatches", "3", wanted=("1 microbatches", "3"))
+        self.refused(profile(4), "--schedule", order, wanted=("2 stages", "4"))
+        self.refused(two, "--schedule", str(self.folder / "none.csv"), wanted=("none.csv", "zb-h1"))
+
+    def test_what_the_profile_lacks_is_named(self):
+        self.refused(profile(), "--microbatches", "8", "--schedule", "zb-v", wanted=("'weight'", "stage 0"))
+        self.refused(profile(), "--microbatches", "8", "--stage-end", "step", wanted=("'step'",))
+
+    def test_a_shape_that_a_schedule_has_not_is_refused(self):
+        self.refused(profile(), wanted=("--microbatches",))
+        self.refused(profile(), "--microbatches", "0", wanted=("--microbatches 0",))
+        self.refused(profile(), "--microbatches", "6", "--schedule", "interleaved", "--chunks", "2", wanted=("multiple",))
+        self.refused(profile(), "--microbatches", "8", "--chunks", "2", wanted=("interleaved",))
+        self.refused(profile(3), "--microbatches", "8", "--schedule", "dualpipe", wanted=("even",))
+
+    def test_what_cannot_be_simulated_is_refused(self):
+        for words, wanted in ((("--uniform", "1100"), "1400, 1200, 1000"), (("--highest", "--time", "1s"), "both"),
+                              (("--slowdown", "0.5"), "slowdown"), (("--width", "3"), "--width"),
+                              (("--from", "2s", "--until", "1s"), "--from"), (("--time", "soon"), "--time")):
+            with self.subTest(words):
+                result = self.call("pipeline", "simulate", self.write("p.csv", profile()), *COMMON, "--microbatches", "4", *words)
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                self.assertIn(wanted, result.stderr)
+
+
+if __name__ == "__main__":
+    main()
