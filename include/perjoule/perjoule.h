@@ -145,8 +145,9 @@ PJ_API const char* pj_result_json(pj_result* result);
 PJ_API void pj_result_free(pj_result* result);
 
 /* Finds the power limit of a training while it goes on: measures steps under each limit from the
- * highest down, then sets the one the rule chooses, on all GPUs this process may see. Limits are
- * put back by pj_steps_end, and after a crash by the next perjoule process.
+ * highest down, then sets the one the rule chooses, on all GPUs this process may see
+ * (CUDA_VISIBLE_DEVICES and its like; those of other jobs are left alone). Limits are put back by
+ * pj_steps_end, and after a crash by the next perjoule process.
  *
  *   pj_steps* steps;
  *   pj_steps_begin(session, NULL, &steps);

@@ -4,6 +4,7 @@
 
 #include "base/energy_json.h"
 #include "base/json.h"
+#include "device/selection.h"
 
 namespace perjoule {
 namespace {
@@ -21,10 +22,16 @@ Energy of_gpus(const Measurement& measurement) {
 }  // namespace
 
 Result<std::unique_ptr<StepTuner>> StepTuner::begin(Session& session, PowerLimitPlan plan) {
-  PJ_TRY(std::vector<Knob*> knobs, power_limit_knobs(session.machine(), {}));
+  // The job's GPUs are those it may see: another job may well run on the others.
+  PJ_TRY(ChosenSources gpus,
+         choose_sources(session.machine(), {"gpu"}, VisibleVariables::from_environment()));
+  PJ_TRY(std::vector<Knob*> knobs, power_limit_knobs(session.machine(), gpus.devices));
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), session.machine()));
-  PJ_TRY(Window window, session.meter().begin("steps", {}));
-  std::unique_ptr<StepTuner> tuner(new StepTuner(std::move(journal), std::move(window)));
+  WindowOptions only_these;
+  only_these.sources = gpus.ids;
+  PJ_TRY(Window window, session.meter().begin("steps", only_these));
+  std::unique_ptr<StepTuner> tuner(
+      new StepTuner(std::move(journal), std::move(window), std::move(gpus.notes)));
   PJ_TRY(tuner->tuner_, PowerLimitTuner::make(std::move(knobs), tuner->journal_, std::move(plan)));
   return tuner;
 }
@@ -64,6 +71,7 @@ std::string StepTuner::json() const {
   }
   json["points"] = std::move(points);
   Json notes = Json::array();
+  for (const std::string& note : notes_) notes.push_back(note);
   for (const std::string& note : tuner_->notes()) notes.push_back(note);
   json["notes"] = std::move(notes);
   return json.dump();
