@@ -40,13 +40,16 @@ class StepsOnTwin : public NvmlOnTwin {
     options.drift = -1;
     return options;
   }
-  /// Until this limit is the one being measured. What is measured means nothing: the session's
-  /// clock is the real one, and the GPUs' is moved by hand.
-  void train_until(pj::Steps& steps, Watts limit) {
-    for (int i = 0; i < 100 && Watts(steps.limit_w()) != limit; ++i) {
+  void train(pj::Steps& steps, int count) {
+    for (int i = 0; i < count; ++i) {
       ASSERT_TRUE(world_->run(0, {.flop = 6e12, .activity = 1}));
       steps.done();
     }
+  }
+  /// Until this limit is the one being measured. What is measured means nothing: the session's
+  /// clock is the real one, and the GPUs' is moved by hand.
+  void train_until(pj::Steps& steps, Watts limit) {
+    for (int i = 0; i < 100 && Watts(steps.limit_w()) != limit; ++i) train(steps, 1);
   }
   Watts limit(std::size_t index) { return gpu(index).state().power_limit.value_or(Watts(0)); }
 
@@ -77,9 +80,26 @@ TEST_F(StepsOnTwin, GpusThatTheProcessMayNotSeeAreLeftAlone) {
   const std::string told = steps.json();
   EXPECT_NE(told.find(gpu(0).info().id), std::string::npos) << told;
   EXPECT_EQ(told.find(gpu(1).info().id), std::string::npos) << told;
+  EXPECT_NE(told.find("Pmax 300.0 W"), std::string::npos) << told;
   steps.end();
   EXPECT_EQ(limit(0), Watts(300));
   EXPECT_EQ(limit(1), Watts(275));
+}
+
+TEST_F(StepsOnTwin, ALimitThatIsRefusedEndsTheSearchAndNotTheTraining) {
+  discover_on({"v100", "v100"});
+  ASSERT_TRUE(world_->set_limit(0, Watts(275)));
+  pj::Session session;
+  pj::Steps steps(session, quick());
+  train_until(steps, Watts(225));
+  fault("return:call=nvmlDeviceSetPowerManagementLimit,code=4,gpu=1,count=1");
+  EXPECT_THROW(train_until(steps, Watts(150)), pj::Error);
+  EXPECT_EQ(limit(0), Watts(275));
+  EXPECT_EQ(limit(1), Watts(300));
+  train(steps, 50);
+  EXPECT_FALSE(steps.settled());
+  EXPECT_EQ(limit(0), Watts(275));
+  EXPECT_NE(steps.json().find("every limit was put back"), std::string::npos) << steps.json();
 }
 
 TEST_F(StepsOnTwin, WithoutAGpuToSeeThereIsNoneToLimit) {

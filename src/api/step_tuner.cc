@@ -50,8 +50,10 @@ Outcome StepTuner::step(double steps) {
 std::string StepTuner::json() const {
   Json json = Json::object();
   json["schema"] = "perjoule.train-steps.v1";
+  json["rule"] = text_of(optimizer().rule());
   json["steps"] = steps_;
-  json["settled"] = optimizer().phase() == PowerLimitOptimizer::Phase::kSettled;
+  json["settled"] = settled();
+  if (tuner_->failure()) json["error"] = tuner_->failure()->text();
   json["limit_w"] = optimizer().limit() ? Json(optimizer().limit()->value()) : Json();
   Json limits = Json::array();
   for (const Watts limit : optimizer().limits()) limits.push_back(limit.value());

@@ -27,6 +27,10 @@ class StepTuner {
   /// Puts every limit back; so does the destructor.
   Outcome end() { return journal_.restore(); }
 
+  /// A limit was chosen, and is set.
+  bool settled() const {
+    return optimizer().phase() == PowerLimitOptimizer::Phase::kSettled && !tuner_->failure();
+  }
   const PowerLimitOptimizer& optimizer() const { return tuner_->optimizer(); }
   /// What was measured and chosen: perjoule.train-steps.v1.
   std::string json() const;

@@ -2,20 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/energy_text.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
-#include "cli/frontier_view.h"
 #include "cli/machine.h"
 #include "cli/measure_options.h"
+#include "cli/power_limit_report.h"
 #include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/selection.h"
-#include "frontier/frontier.h"
 #include "meter/calibration.h"
 #include "meter/command_run.h"
 #include "meter/power_course.h"
@@ -121,98 +118,6 @@ void tell_progress(const PowerLimitTuner& tuner, std::string_view unit, std::siz
   }
 }
 
-struct Answer {
-  CommandResult run;
-  std::vector<Point> points;
-  std::optional<Choice> choice;
-  int repeats = 0;
-  std::vector<std::string> notes;
-  std::vector<std::pair<std::string, Watts>> chosen = {};  ///< of each GPU, where decided per GPU
-  std::string unit = "step";
-  double steps = 0;
-  /// Of steps reckoned from activity: the rhythm of each point, and why there is none (any more).
-  std::vector<ActivityPeriod> periods = {};
-  std::string no_rhythm = {};
-};
-
-Json period_json(const ActivityPeriod& period) {
-  Json json = Json::object();
-  json["power_limit_w"] = period.limit.value();
-  json["period_s"] = period.period.value();
-  json["expanded_s"] = 2 * period.sigma.value();
-  json["regularity"] = period.regularity;
-  return json;
-}
-
-Json document(const Answer& answer, const Rule& rule, bool per_gpu) {
-  Json json = Json::object();
-  json["schema"] = "perjoule.train-power-limit.v1";
-  json["rule"] = text_of(rule);
-  json["settled"] = answer.choice.has_value();
-  json["repeats"] = answer.repeats;
-  Json notes = Json::array();
-  for (const std::string& note : answer.notes) notes.push_back(note);
-  json["notes"] = std::move(notes);
-  json["steps"] = answer.steps;
-  json["steps_are"] = answer.unit == "step" ? "reported" : "activity";
-  if (!answer.periods.empty()) {
-    Json periods = Json::array();
-    for (const ActivityPeriod& period : answer.periods) periods.push_back(period_json(period));
-    json["periods"] = std::move(periods);
-  }
-  json["exit_status"] = answer.run.end.status;
-  if (per_gpu) {
-    Json limits = Json::array();
-    for (const auto& [device, limit] : answer.chosen) {
-      Json one = Json::object();
-      one["gpu"] = device;
-      one["power_limit_w"] = limit.value();
-      limits.push_back(std::move(one));
-    }
-    json["per_gpu"] = std::move(limits);
-  }
-  if (answer.choice) {
-    const auto frontier = Frontier::make(answer.points);
-    FrontierView view{*frontier, *answer.choice};
-    view.unit = answer.unit;
-    view.all = true;
-    json["result"] = frontier_json(view);
-  }
-  return json;
-}
-
-void tell_of_no_choice(const Answer& answer) {
-  const bool activity = answer.unit != "step";
-  if (activity && answer.steps == 0) {
-    complain(
-        fmt::format("no rhythm was found in the power of the GPUs ({}): every limit was left as it "
-                    "was; count steps with --unit-pattern or PERJOULE_UNIT_FD",
-                    answer.no_rhythm));
-    return;
-  }
-  complain(fmt::format(
-      "the command ended before all limits were measured ({} counted, {} measured): no choice",
-      counted(std::floor(answer.steps), answer.unit),
-      counted(static_cast<double>(answer.points.size()), "limit")));
-  if (answer.steps == 0)
-    complain("no step was counted: give --unit-pattern, or write to PERJOULE_UNIT_FD");
-}
-
-void show(const Answer& answer) {
-  for (const std::string& note : answer.notes) complain("note: " + note);
-  if (answer.repeats > 0)
-    complain(
-        fmt::format("the workload changed: measured again {}", counted(answer.repeats, "time")));
-  if (!answer.choice) return tell_of_no_choice(answer);
-  const auto frontier = Frontier::make(answer.points);
-  FrontierView view{*frontier, *answer.choice};
-  view.unit = answer.unit;
-  view.all = true;
-  print(frontier_text(view));
-  for (const auto& [device, limit] : answer.chosen)
-    print(fmt::format("  {}: {:g} W\n", device, limit.value()));
-}
-
 /// What both ways of counting need.
 struct Job {
   Meter& meter;
@@ -220,20 +125,22 @@ struct Job {
   PowerLimitTuner tuner;
 };
 
-void take(const PowerLimitTuner& tuner, Answer& answer) {
+void take(const PowerLimitTuner& tuner, PowerLimitAnswer& answer) {
   answer.points = tuner.optimizer().points();
   answer.choice = tuner.optimizer().choice();
   answer.repeats = tuner.optimizer().repeats();
+  answer.rule = tuner.optimizer().rule();
+  answer.failure = tuner.failure();
   answer.notes = tuner.notes();
   const GpuLimits& limits = tuner.optimizer().limits();
   const std::vector<std::string> devices = tuner.devices();
-  if (!answer.choice || limits.size() != devices.size()) return;
+  if (!answer.choice || answer.failure || limits.size() != devices.size()) return;
   for (std::size_t i = 0; i < limits.size(); ++i) answer.chosen.emplace_back(devices[i], limits[i]);
 }
 
 /// Runs the command; its steps are those that it reports.
-Result<Answer> tune_by_reports(Job job) {
-  Answer answer;
+Result<PowerLimitAnswer> tune_by_reports(Job job) {
+  PowerLimitAnswer answer;
   std::size_t told = 0;
   Outcome set;
   const std::vector<std::string> devices = job.tuner.devices();
@@ -247,15 +154,16 @@ Result<Answer> tune_by_reports(Job job) {
     if (!set) complain("power limit: " + set.error().text());
     tell_progress(job.tuner, answer.unit, told);
   };
-  PJ_TRY(answer.run, run_command(job.meter, job.options));
-  answer.steps = answer.run.units;
+  PJ_TRY(const CommandResult run, run_command(job.meter, job.options));
+  answer.exit_status = run.end.status;
+  answer.steps = run.units;
   take(job.tuner, answer);
   return answer;
 }
 
 /// Runs the command; its steps are reckoned from the rhythm of its GPUs' power.
-Result<Answer> tune_by_activity(Job job) {
-  Answer answer;
+Result<PowerLimitAnswer> tune_by_activity(Job job) {
+  PowerLimitAnswer answer;
   answer.unit = "period";
   std::size_t told = 0;
   bool failed = false;
@@ -269,7 +177,8 @@ Result<Answer> tune_by_activity(Job job) {
     if (restart && *restart) course.restart();
     tell_progress(tuner.tuner(), answer.unit, told);
   };
-  PJ_TRY(answer.run, run_command(job.meter, job.options));
+  PJ_TRY(const CommandResult run, run_command(job.meter, job.options));
+  answer.exit_status = run.end.status;
   answer.steps = tuner.steps();
   answer.periods = tuner.periods();
   answer.no_rhythm = tuner.missing();
@@ -293,16 +202,30 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(const std::vector<Calibration> calibrations, load_calibrations(calibration_path()));
   Meter meter(gpus.sources, clock, kTimelineBytes, calibrations);
   Job job{meter, options, std::move(tuner)};
-  PJ_TRY(const Answer answer,
+  PJ_TRY(PowerLimitAnswer answer,
          activity ? tune_by_activity(std::move(job)) : tune_by_reports(std::move(job)));
+  answer.per_gpu = plan.per_gpu;
   const Outcome restored = journal.restore();
   if (!restored) complain(restored.error().text());
   if (arguments.json()) {
-    print(document(answer, plan.rule, plan.per_gpu).dump(2) + "\n");
+    print(power_limit_json(answer).dump(2) + "\n");
   } else {
-    show(answer);
+    show_power_limit(answer);
   }
-  return answer.run.end.status;
+  return answer.exit_status;
+}
+
+/// The rules, where they are not as everywhere: what is taken when none is given, and Pmax.
+std::vector<Option> rules() {
+  std::vector<Option> options = rule_options();
+  for (Option& option : options) {
+    if (option.name == "eta") option.help += "; taken with 0.5 when no rule is given";
+    if (option.name == "max-power")
+      option.help = "Pmax of --eta; the highest limit tried, summed over the GPUs, otherwise";
+    if (option.name == "knee")
+      option.help = "farthest below the line from fastest to least energy (of two points: --edp)";
+  }
+  return options;
 }
 
 }  // namespace
@@ -316,7 +239,8 @@ Verb train_power_limit_verb() {
       "one the rule\n"
       "chooses (--eta 0.5 when none is given) and leaves it until the command ends; then every "
       "limit is put back,\n"
-      "also after a signal, and after SIGKILL by the next perjoule. When a step's time or energy "
+      "also after a signal, and after SIGKILL by the next perjoule; at once where a GPU takes a "
+      "limit no more. When a step's time or energy "
       "changes by --drift,\n"
       "all is measured again. With --per-gpu those that the others wait for keep that limit, and "
       "the "
@@ -342,7 +266,7 @@ Verb train_power_limit_verb() {
       {"drift", "SHARE", "change of a step after which all is measured again; 0: never", "0.1"},
       {"every", "TIME", "sampling period", "100ms"},
   };
-  for (Option& option : rule_options()) verb.options.push_back(std::move(option));
+  for (Option& option : rules()) verb.options.push_back(std::move(option));
   verb.takes_command = true;
   verb.own_failure = kOurFailure;
   verb.examples = {

@@ -92,6 +92,8 @@ class PowerLimitOptimizer {
   /// of every GPU, need not be known before.
   double next_look() const;
 
+  /// That of the plan, with the Pmax that it is taken with.
+  const Rule& rule() const { return plan_.rule; }
   Phase phase() const { return phase_; }
   /// The limit asked for last; of several GPUs the highest.
   std::optional<Watts> limit() const;

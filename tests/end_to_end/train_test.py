@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from command import COMMAND, CommandTest, TwinTest, limit_mw, main, wait_for_limit
+from command import COMMAND, CommandTest, TwinTest, limit_mw, main, set_limit, wait_for_limit
 
 TRACES = pathlib.Path(os.environ.get("PERJOULE_DATA", pathlib.Path(__file__).parents[2] / "../shared/data")) / "zeus_nsdi23"
 WORK = ["--unit-pattern", r"step (\d+)", "--every", "20ms", "--", COMMAND, "twin", "work", "resnet50", "--steps"]
@@ -58,11 +58,25 @@ class PowerLimit(TwinTest):
     def test_after_sigkill_the_next_start_restores_the_limit(self):
         self.on_twin("killed", gpu="v100")
 
+    def test_limits_are_left_as_found_and_not_at_the_highest(self):
+        self.on_twin("left_as_found", gpu="v100:2")
+
+    def test_where_a_gpu_takes_no_limit_all_are_put_back_and_it_is_said(self):
+        for scene in ("half_refused", "half_refused_in_words"):
+            self.on_twin(scene, gpu="v100:2", fault="return:call=nvmlDeviceSetPowerManagementLimit,code=4,gpu=1,count=1")
+
     def test_a_command_without_steps_is_told_so_and_keeps_its_status(self):
         self.on_twin("stepless", gpu="v100")
 
     def test_limits_outside_the_range_and_etas_are_refused(self):
         self.on_twin("refused", gpu="v100")
+
+    def test_the_help_names_the_rule_that_is_taken(self):
+        help = " ".join(self.call("train", "power-limit", "--help").stdout.split())
+        self.assertIn("taken with 0.5 when no rule is given", help)
+        self.assertIn("Pmax of --eta; the highest limit tried, summed over the GPUs, otherwise", help)
+        self.assertNotIn("taken when no rule is given", help)
+        self.assertNotIn("highest mean power of the points otherwise", help)
 
     def test_without_a_gpu_it_says_so(self):
         refused = self.call("train", "power-limit", "--", "true", variables={"PERJOULE_NVML": "/nonexistent.so"})
@@ -105,6 +119,7 @@ class Scenes:
         assert limit_mw() == 300_000, limit_mw()
 
     def killed(self):
+        set_limit(275_000)
         running = subprocess.Popen([COMMAND, "train", "power-limit", "--limits", "200:250:50", "--warm-up", "0", "--profile",
                                     "1", *WORK, "1000"], start_new_session=True)
         wait_for_limit(250_000)
@@ -112,8 +127,35 @@ class Scenes:
         running.wait(timeout=30)
         assert limit_mw() == 250_000
         told = subprocess.run([COMMAND, "devices"], text=True, capture_output=True, check=True)
-        assert limit_mw() == 300_000, f"left at {limit_mw()}"
-        assert "put back to 300 W" in told.stderr, told.stderr
+        assert limit_mw() == 275_000, f"left at {limit_mw()}"
+        assert "put back to 275 W" in told.stderr, told.stderr
+
+    def left_as_found(self):
+        # Neither the highest limit nor the default; and each its own.
+        set_limit(275_000)
+        set_limit(225_000, gpu=1)
+        told = subprocess.run([COMMAND, "train", "power-limit", "--json", "--limits", "200:250:50", "--warm-up", "0", "--profile", "1",
+                               *WORK, "8"], text=True, capture_output=True, check=True)
+        found = json.loads(told.stdout)
+        assert found["settled"], told
+        assert found["rule"] == "least cost 0.5 E + 0.5 Pmax t, Pmax 500.0 W" == found["result"]["rule"], found
+        assert (limit_mw(), limit_mw(gpu=1)) == (275_000, 225_000), (limit_mw(), limit_mw(gpu=1))
+
+    def half_refused(self):
+        set_limit(275_000)
+        words = [COMMAND, "train", "power-limit", "--limits", "200:250:50", "--warm-up", "0", "--profile", "1"]
+        told = subprocess.run([*words, "--json", *WORK, "4"], text=True, capture_output=True, check=True)
+        found = json.loads(told.stdout)
+        assert not found["settled"] and "result" not in found, found
+        assert found["error"]["code"] == "permission_denied", found
+        assert "every limit was put back" in found["error"]["message"], found
+        assert (limit_mw(), limit_mw(gpu=1)) == (275_000, 300_000), (limit_mw(), limit_mw(gpu=1))
+
+    def half_refused_in_words(self):
+        words = [COMMAND, "train", "power-limit", "--limits", "200:250:50", "--warm-up", "0", "--profile", "1"]
+        told = subprocess.run([*words, *WORK, "4"], text=True, capture_output=True, check=True)
+        assert "no choice (4 steps counted, 0 limits measured)" in told.stderr, told.stderr
+        assert "the command ended before" not in told.stderr, told.stderr
 
     def library(self):
         """As a program linked to libperjoule does, through its C interface; its steps are the twin's."""
