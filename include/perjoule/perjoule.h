@@ -174,7 +174,8 @@ PJ_API pj_status pj_steps_begin(pj_session* session, const pj_steps_options* opt
  * may end; may set limits. When a GPU takes a limit no more it puts all of them back, fails with why
  * once, and from then on does nothing: the training can go on. */
 PJ_API pj_status pj_steps_done(pj_steps* steps, double count);
-/* What follows until the next step (validation, a checkpoint) is no training. */
+/* What follows until the next step (validation, a checkpoint) is no training; neither it nor that
+ * step is measured. Reads every GPU. */
 PJ_API pj_status pj_steps_epoch_ended(pj_steps* steps);
 /* Not 0 once a limit was chosen. */
 PJ_API int32_t pj_steps_settled(const pj_steps* steps);

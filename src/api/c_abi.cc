@@ -262,8 +262,7 @@ pj_status pj_steps_done(pj_steps* steps, double count) {
 pj_status pj_steps_epoch_ended(pj_steps* steps) {
   return guard([&]() -> Outcome {
     PJ_CHECK(need(steps, "steps"));
-    steps->tuner->epoch_ended();
-    return {};
+    return steps->tuner->epoch_ended();
   });
 }
 

@@ -39,7 +39,17 @@ Result<std::unique_ptr<StepTuner>> StepTuner::begin(Session& session, PowerLimit
 Outcome StepTuner::step(double steps) {
   if (!(steps >= 0)) return Error::invalid_argument("the number of steps is below 0");
   steps_ += steps;
-  if (steps_ < optimizer().next_look()) return {};
+  return steps_ < optimizer().next_look() ? Outcome() : tell();
+}
+
+Outcome StepTuner::epoch_ended() {
+  // Steps that were not told yet are training.
+  PJ_CHECK(tell());
+  tuner_->epoch_ended();
+  return {};
+}
+
+Outcome StepTuner::tell() {
   const Measurement so_far = window_.so_far();
   StepTotals totals{so_far.duration, of_gpus(so_far), steps_};
   for (const std::string& device : tuner_->devices())
@@ -53,6 +63,7 @@ std::string StepTuner::json() const {
   json["rule"] = text_of(optimizer().rule());
   json["steps"] = steps_;
   json["settled"] = settled();
+  json["stalls"] = optimizer().stalls();
   if (tuner_->failure()) json["error"] = tuner_->failure()->text();
   json["limit_w"] = optimizer().limit() ? Json(optimizer().limit()->value()) : Json();
   Json limits = Json::array();

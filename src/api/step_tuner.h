@@ -23,7 +23,7 @@ class StepTuner {
   /// So many steps more are done. Reads the GPUs only when something may change.
   Outcome step(double steps);
   /// What follows until the next step is no training (validation, a checkpoint).
-  void epoch_ended() { tuner_->epoch_ended(); }
+  Outcome epoch_ended();
   /// Puts every limit back; so does the destructor.
   Outcome end() { return journal_.restore(); }
 
@@ -36,6 +36,7 @@ class StepTuner {
   std::string json() const;
 
  private:
+  Outcome tell();
   StepTuner(KnobJournal journal, Window window, std::vector<std::string> notes)
       : journal_(std::move(journal)), window_(std::move(window)), notes_(std::move(notes)) {}
 

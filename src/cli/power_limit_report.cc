@@ -66,6 +66,7 @@ Json power_limit_json(const PowerLimitAnswer& answer) {
   json["settled"] = answer.settled();
   if (answer.failure) json["error"] = error_json(*answer.failure);
   json["repeats"] = answer.repeats;
+  json["stalls"] = answer.stalls;
   Json notes = Json::array();
   for (const std::string& note : answer.notes) notes.push_back(note);
   json["notes"] = std::move(notes);
@@ -96,6 +97,11 @@ Json power_limit_json(const PowerLimitAnswer& answer) {
 
 void show_power_limit(const PowerLimitAnswer& answer) {
   for (const std::string& note : answer.notes) complain("note: " + note);
+  if (answer.stalls > 0)
+    complain(
+        fmt::format("note: {} left out: steps as long as with a validation or a checkpoint; "
+                    "--stall 0 counts them",
+                    counted(answer.stalls, "stall")));
   if (answer.repeats > 0)
     complain(
         fmt::format("the workload changed: measured again {}", counted(answer.repeats, "time")));

@@ -20,6 +20,7 @@ struct PowerLimitAnswer {
   /// Why a limit could not be set, and what became of the others.
   std::optional<Error> failure = {};
   int repeats = 0;
+  int stalls = 0;  ///< left out
   std::vector<std::string> notes = {};
   bool per_gpu = false;
   std::vector<std::pair<std::string, Watts>> chosen = {};  ///< of each GPU

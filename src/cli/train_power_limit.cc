@@ -6,6 +6,7 @@
 #include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/epoch_pipe.h"
 #include "cli/machine.h"
 #include "cli/measure_options.h"
 #include "cli/power_limit_report.h"
@@ -51,6 +52,12 @@ Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
                                    ": not a share of 0 or more");
   }());
   plan.drift = drift;
+  PJ_TRY(plan.stall, [&]() -> Result<double> {
+    const auto number = parse_number(arguments.value("stall"));
+    if (number && (*number == 0 || *number > 1)) return *number;
+    return Error::invalid_argument("--stall " + arguments.value("stall") +
+                                   ": neither a factor above 1 nor 0");
+  }());
   if (arguments.has("limits")) {
     PJ_TRY(std::vector<double> limits, parse_range(arguments.value("limits")));
     std::sort(limits.begin(), limits.end(), std::greater<>());
@@ -131,6 +138,7 @@ void take(const PowerLimitTuner& tuner, PowerLimitAnswer& answer) {
   answer.repeats = tuner.optimizer().repeats();
   answer.rule = tuner.optimizer().rule();
   answer.failure = tuner.failure();
+  answer.stalls = tuner.optimizer().stalls();
   answer.notes = tuner.notes();
   const GpuLimits& limits = tuner.optimizer().limits();
   const std::vector<std::string> devices = tuner.devices();
@@ -144,9 +152,16 @@ Result<PowerLimitAnswer> tune_by_reports(Job job) {
   std::size_t told = 0;
   Outcome set;
   const std::vector<std::string> devices = job.tuner.devices();
+  PJ_TRY(EpochPipe epochs, EpochPipe::open(job.options.spawn));
+  std::optional<double> epoch_of;  ///< steps done when an epoch's end was heard of
   job.options.progress = [&](const RunProgress& progress) {
-    // Between units the totals hold a part of a step.
-    if (!progress.at_unit || !set) return;
+    if (epochs.ended()) {
+      job.tuner.epoch_ended();
+      epoch_of = progress.units;
+    }
+    // Between units the totals hold a part of a step; and until the first step of the next epoch
+    // they hold what came between the two.
+    if (!progress.at_unit || !set || progress.units <= epoch_of.value_or(-1)) return;
     StepTotals totals{progress.elapsed, progress.energy, progress.units};
     for (const std::string& device : devices)
       totals.gpus.push_back(progress.so_far.of_device(device));
@@ -189,9 +204,11 @@ Result<PowerLimitAnswer> tune_by_activity(Job job) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  PJ_TRY(const PowerLimitPlan plan, read_plan(arguments));
+  PJ_TRY(PowerLimitPlan plan, read_plan(arguments));
   PJ_TRY(const CommandOptions options, read_command(arguments));
   PJ_TRY(const bool activity, by_activity(arguments));
+  // Periods are counted in hindsight, many at once: none of them stands out.
+  if (activity) plan.stall = 0;
   const RealClock clock;
   PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_TRY(const ChosenSources gpus, job_gpus(arguments, machine));
@@ -249,7 +266,10 @@ Verb train_power_limit_verb() {
       "PERJOULE_UNIT_FD, or matches\n"
       "of --unit-pattern; or, with --steps activity, the periods of the GPUs' power, of a program "
       "that says nothing\n"
-      "of them: where there is no clear rhythm, the limits stay as they are. The exit status is "
+      "of them: where there is no clear rhythm, the limits stay as they are. A line to the "
+      "descriptor PERJOULE_EPOCH_FD\n"
+      "says that an epoch ended: what comes until the next step (validation) is not measured. The "
+      "exit status is "
       "the command's own (128 + signal), 125 when measuring "
       "failed.";
   verb.options = {
@@ -264,6 +284,8 @@ Verb train_power_limit_verb() {
       {"profile", "STEPS", "to measure under each limit", "40"},
       {"least", "TIME", "and as long at least", "1s"},
       {"drift", "SHARE", "change of a step after which all is measured again; 0: never", "0.1"},
+      {"stall", "FACTOR",
+       "leave out steps longer than so many medians (validation, a checkpoint); 0: none", "2"},
       {"every", "TIME", "sampling period", "100ms"},
   };
   for (Option& option : rules()) verb.options.push_back(std::move(option));

@@ -46,6 +46,7 @@ class PowerLimitTuner {
   /// changed.
   Outcome observe(const StepTotals& now);
   void epoch_ended() { optimizer_.epoch_ended(); }
+  void begin_again() { optimizer_.begin_again(); }
   /// Chooses among the limits measured so far, as the running one cannot be; false, and nothing
   /// done, when they are fewer than two.
   Result<bool> leave_out_rest();

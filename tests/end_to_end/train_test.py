@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import unittest
 
 from command import COMMAND, CommandTest, TwinTest, limit_mw, main, set_limit, wait_for_limit
@@ -61,6 +62,18 @@ class PowerLimit(TwinTest):
     def test_limits_are_left_as_found_and_not_at_the_highest(self):
         self.on_twin("left_as_found", gpu="v100:2")
 
+    def test_validation_is_no_training(self):
+        self.on_twin("validation", gpu="v100")
+        plain, told, seen, counted = (json.loads((self.folder / f"{way}.json").read_text()) for way in ("plain", "told", "seen", "counted"))
+        step = lambda found: [point["time_s"] for point in found["result"]["points"]]
+        self.assertEqual((plain["stalls"], told["stalls"], counted["stalls"]), (0, 0, 0))
+        self.assertGreater(seen["stalls"], 0)
+        for found in (told, seen):
+            self.assertEqual(found["repeats"], 0, found)
+            for without, measured in zip(step(plain), step(found), strict=True):
+                self.assertLess(abs(measured / without - 1), 0.2, (plain, found))
+        self.assertGreater(max(step(counted)), 1.25 * max(step(plain)))
+
     def test_where_a_gpu_takes_no_limit_all_are_put_back_and_it_is_said(self):
         for scene in ("half_refused", "half_refused_in_words"):
             self.on_twin(scene, gpu="v100:2", fault="return:call=nvmlDeviceSetPowerManagementLimit,code=4,gpu=1,count=1")
@@ -82,6 +95,22 @@ class PowerLimit(TwinTest):
         refused = self.call("train", "power-limit", "--", "true", variables={"PERJOULE_NVML": "/nonexistent.so"})
         self.assertIn(refused.returncode, (2, 125))
         self.assertIn("gpu", refused.stderr.lower())
+
+
+# Epochs of six steps of 50 ms, and that much validation of another kind.
+EPOCHS = """
+import ctypes, os
+twin = ctypes.CDLL("libnvidia-ml.so.1")
+run = lambda flop: twin.perjoule_twin_run(0, ctypes.c_double(flop), ctypes.c_double(0), ctypes.c_double(1))
+for epoch in range(8):
+    for step in range(6):
+        run(6e12)
+        print("step", 6 * epoch + step + 1, flush=True)
+    if {told}:
+        os.write(int(os.environ["PERJOULE_EPOCH_FD"]), b"\\n")
+    for batch in range({validation}):
+        run(1.5e12)
+"""
 
 
 class Scenes:
@@ -140,6 +169,15 @@ class Scenes:
         assert found["settled"], told
         assert found["rule"] == "least cost 0.5 E + 0.5 Pmax t, Pmax 500.0 W" == found["result"]["rule"], found
         assert (limit_mw(), limit_mw(gpu=1)) == (275_000, 225_000), (limit_mw(), limit_mw(gpu=1))
+
+    def validation(self):
+        words = ["train", "power-limit", "--json", "--slowdown", "1", "--limits", "200:300:50", "--warm-up", "1", "--profile", "8", "--least",
+                 "0.1s", "--every", "20ms", "--unit-pattern", r"step (\d+)"]
+        for way, more, validation in (("plain", ["--stall", "0"], 0), ("told", ["--stall", "0"], 16), ("seen", [], 16),
+                                      ("counted", ["--stall", "0", "--drift", "0"], 16)):
+            program = EPOCHS.format(validation=validation, told=way == "told")
+            with (self.folder / f"{way}.json").open("w") as out:
+                subprocess.run([COMMAND, *words, *more, "--", sys.executable, "-c", program], check=True, stdout=out)
 
     def half_refused(self):
         set_limit(275_000)
@@ -213,7 +251,8 @@ class Scenes:
                                (["--profile", "-1"], "--profile -1"),
                                (["--steps", "guessed"], "there are reported and activity"),
                                (["--steps", "activity", "--unit-pattern", "x"], "leave out --unit-pattern"),
-                               (["--steps", "activity", "--per-gpu"], "--per-gpu wants steps that are counted"), (["--drift", "x"], "--drift x")):
+                               (["--steps", "activity", "--per-gpu"], "--per-gpu wants steps that are counted"), (["--drift", "x"], "--drift x"),
+                               (["--stall", "0.5"], "--stall 0.5")):
             told = subprocess.run([COMMAND, "train", "power-limit", *words, "--", "true"], text=True, capture_output=True,
                                   check=False)
             assert told.returncode == 2, told
