@@ -61,6 +61,7 @@ std::string StepTuner::json() const {
   Json json = Json::object();
   json["schema"] = "perjoule.train-steps.v1";
   json["rule"] = text_of(optimizer().rule());
+  json["max_power_w"] = tuner_->max_power().value();
   json["steps"] = steps_;
   json["settled"] = settled();
   json["stalls"] = optimizer().stalls();

@@ -63,6 +63,8 @@ Json power_limit_json(const PowerLimitAnswer& answer) {
   Json json = Json::object();
   json["schema"] = "perjoule.train-power-limit.v1";
   json["rule"] = text_of(answer.rule);
+  json["max_power_w"] = answer.max_power.value();
+  if (answer.recorded) json["recorded"] = *answer.recorded;
   json["settled"] = answer.settled();
   if (answer.failure) json["error"] = error_json(*answer.failure);
   json["repeats"] = answer.repeats;
@@ -71,13 +73,15 @@ Json power_limit_json(const PowerLimitAnswer& answer) {
   for (const std::string& note : answer.notes) notes.push_back(note);
   json["notes"] = std::move(notes);
   json["steps"] = answer.steps;
-  json["steps_are"] = answer.unit == "step" ? "reported" : "activity";
+  json["steps_are"] = answer.recorded         ? "recorded"
+                      : answer.unit == "step" ? "reported"
+                                              : "activity";
   if (!answer.periods.empty()) {
     Json periods = Json::array();
     for (const ActivityPeriod& period : answer.periods) periods.push_back(period_json(period));
     json["periods"] = std::move(periods);
   }
-  json["exit_status"] = answer.exit_status;
+  if (!answer.recorded) json["exit_status"] = answer.exit_status;
   if (answer.per_gpu) {
     Json limits = Json::array();
     for (const auto& [device, limit] : answer.chosen) {

@@ -15,6 +15,8 @@ namespace perjoule::cli {
 
 struct PowerLimitAnswer {
   Rule rule;
+  Watts max_power = Watts(0);                ///< the highest limit tried, summed over the GPUs
+  std::optional<std::string> recorded = {};  ///< the file that was read in place of a run
   std::vector<Point> points = {};
   std::optional<Choice> choice = {};
   /// Why a limit could not be set, and what became of the others.

@@ -18,6 +18,7 @@
 #include "meter/command_run.h"
 #include "meter/power_course.h"
 #include "train/activity_tuner.h"
+#include "train/limit_recording.h"
 #include "train/power_limit_tuner.h"
 
 namespace perjoule::cli {
@@ -25,6 +26,8 @@ namespace {
 
 constexpr std::size_t kTimelineBytes = 8U << 20U;
 constexpr int kOurFailure = 125;
+constexpr int kCommandNotRun = 126;
+constexpr int kCommandNotFound = 127;
 
 Result<double> steps_option(const Arguments& arguments, std::string_view option) {
   const auto number = parse_number(arguments.value(option));
@@ -33,12 +36,16 @@ Result<double> steps_option(const Arguments& arguments, std::string_view option)
       fmt::format("--{} {}: not a number of steps", option, arguments.value(option)));
 }
 
+Result<Rule> read_rule(const Arguments& arguments) {
+  PJ_TRY(Rule rule, rule_from(arguments));
+  const bool any = !std::holds_alternative<Knee>(rule) || arguments.has("knee");
+  return any ? rule : EtaCost{};
+}
+
 Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
   PowerLimitPlan plan;
-  PJ_TRY(plan.rule, rule_from(arguments));
+  PJ_TRY(plan.rule, read_rule(arguments));
   plan.per_gpu = arguments.has("per-gpu");
-  const bool any_rule = !std::holds_alternative<Knee>(plan.rule) || arguments.has("knee");
-  if (!any_rule) plan.rule = EtaCost{};
   PJ_TRY(plan.warm_up_steps, steps_option(arguments, "warm-up"));
   PJ_TRY(plan.profile_steps, steps_option(arguments, "profile"));
   PJ_TRY(const auto least, arguments.read<Seconds>("least", parse_seconds));
@@ -137,6 +144,7 @@ void take(const PowerLimitTuner& tuner, PowerLimitAnswer& answer) {
   answer.choice = tuner.optimizer().choice();
   answer.repeats = tuner.optimizer().repeats();
   answer.rule = tuner.optimizer().rule();
+  answer.max_power = tuner.max_power();
   answer.failure = tuner.failure();
   answer.stalls = tuner.optimizer().stalls();
   answer.notes = tuner.notes();
@@ -203,6 +211,38 @@ Result<PowerLimitAnswer> tune_by_activity(Job job) {
   return answer;
 }
 
+void tell(const PowerLimitAnswer& answer, const Arguments& arguments) {
+  if (arguments.json()) {
+    print(power_limit_json(answer).dump(2) + "\n");
+  } else {
+    show_power_limit(answer);
+  }
+}
+
+/// The choice on what a file holds; nothing is run.
+Result<int> choose_on_recording(const Arguments& arguments) {
+  if (!arguments.command().empty())
+    return Error::invalid_argument("--recorded runs nothing: leave out the command");
+  for (const std::string_view option : {"unit-pattern", "per-gpu", "gpu", "limits"}) {
+    if (!arguments.has(option)) continue;
+    return Error::invalid_argument(fmt::format("--{} is for a training that runs", option),
+                                   "leave out it or --recorded");
+  }
+  PJ_TRY(const Rule rule, read_rule(arguments));
+  const auto recording = read_limit_recording(arguments.value("recorded"));
+  if (!recording) return fail(recording, "--recorded");
+  PowerLimitAnswer answer;
+  answer.rule = recording->with_max_power(rule);
+  answer.max_power = recording->max_power;
+  answer.recorded = arguments.value("recorded");
+  answer.points = recording->points;
+  answer.unit = recording->unit;
+  PJ_TRY(const Frontier frontier, Frontier::make(answer.points));
+  PJ_TRY(answer.choice, frontier.choose(answer.rule));
+  tell(answer, arguments);
+  return answer.choice->miss ? kAnswerIsNo : kDone;
+}
+
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(PowerLimitPlan plan, read_plan(arguments));
   PJ_TRY(const CommandOptions options, read_command(arguments));
@@ -224,11 +264,7 @@ Result<int> run(const Arguments& arguments) {
   answer.per_gpu = plan.per_gpu;
   const Outcome restored = journal.restore();
   if (!restored) complain(restored.error().text());
-  if (arguments.json()) {
-    print(power_limit_json(answer).dump(2) + "\n");
-  } else {
-    show_power_limit(answer);
-  }
+  tell(answer, arguments);
   return answer.exit_status;
 }
 
@@ -253,26 +289,25 @@ Verb train_power_limit_verb() {
   verb.summary = "find the power limit of a training while it goes on";
   verb.description =
       "Runs the command, measures its steps under each power limit from the highest down, sets the "
-      "one the rule\n"
-      "chooses (--eta 0.5 when none is given) and leaves it until the command ends; then every "
-      "limit is put back,\n"
-      "also after a signal, and after SIGKILL by the next perjoule; at once where a GPU takes a "
-      "limit no more. When a step's time or energy "
-      "changes by --drift,\n"
-      "all is measured again. With --per-gpu those that the others wait for keep that limit, and "
-      "the "
-      "rest take the\n"
-      "least energy that keeps up. Steps are the lines the command writes to the descriptor "
-      "PERJOULE_UNIT_FD, or matches\n"
-      "of --unit-pattern; or, with --steps activity, the periods of the GPUs' power, of a program "
-      "that says nothing\n"
-      "of them: where there is no clear rhythm, the limits stay as they are. A line to the "
-      "descriptor PERJOULE_EPOCH_FD\n"
-      "says that an epoch ended: what comes until the next step (validation) is not measured. The "
-      "exit status is "
-      "the command's own (128 + signal), 125 when measuring "
-      "failed.";
+      "one the rule\nchooses (--eta 0.5 when none is given) and leaves it until the command ends; "
+      "then every limit is put back,\nalso after a signal, and after SIGKILL by the next perjoule; "
+      "at once where a GPU takes a limit no more. When\na step's time or energy changes by "
+      "--drift, "
+      "all is measured again. With --per-gpu those that the others wait\nfor keep that limit, and "
+      "the rest take the least energy that keeps up.\n\n"
+      "Steps are the lines the command writes to the descriptor PERJOULE_UNIT_FD, or matches of "
+      "--unit-pattern; or,\nwith --steps activity, the periods of the GPUs' power, of a program "
+      "that "
+      "says nothing of them: where there is\nno clear rhythm, the limits stay as they are. A line "
+      "to the descriptor PERJOULE_EPOCH_FD says that an epoch\nended: what comes until the next "
+      "step "
+      "(validation) is not measured.\n\n"
+      "With --recorded nothing is run or set: the choice is made on what was measured before, and "
+      "the exit status is\n1 when no limit meets the rule. Else it is the command's own (128 + "
+      "signal), 125 when measuring failed, 126 and\n127 when the command cannot be run or found.";
   verb.options = {
+      {"recorded", "FILE",
+       "run nothing: choose on what FILE holds, Zeus's windows (CSV) or JSON of this verb"},
       {"unit-pattern", "REGEX",
        "count steps in the output: a match each, or its group is the count so far"},
       {"steps", "WAY", "reported, or activity: reckoned from the rhythm of the GPUs' power",
@@ -290,18 +325,23 @@ Verb train_power_limit_verb() {
   };
   for (Option& option : rules()) verb.options.push_back(std::move(option));
   verb.takes_command = true;
+  verb.instead_of_command = {"recorded"};
   verb.own_failure = kOurFailure;
   verb.examples = {
       "perjoule train power-limit --unit-pattern 'step (\\d+)' -- python3 train.py",
       "perjoule train power-limit --steps activity -- ./train",
       "perjoule train power-limit --per-gpu --unit-pattern 'step (\\d+)' -- torchrun train.py",
+      "perjoule train power-limit --recorded profile.csv --slowdown 10%",
       "perjoule train power-limit --slowdown 5% --limits 150:300:25 --json -- ./train",
   };
   verb.run = [](const Arguments& arguments) -> Result<int> {
+    if (arguments.has("recorded")) return choose_on_recording(arguments);
     Result<int> status = run(arguments);
     if (status) return status;
     complain("train power-limit: " + status.error().text());
     const ErrorCode code = status.error().code;
+    if (status.error().message.starts_with("cannot run"))
+      return code == ErrorCode::kNotFound ? kCommandNotFound : kCommandNotRun;
     const bool words = code == ErrorCode::kInvalidArgument || code == ErrorCode::kOutOfRange;
     return words ? kUsage : kOurFailure;
   };

@@ -103,12 +103,13 @@ Result<PowerLimitTuner> PowerLimitTuner::make(std::vector<Knob*> knobs, KnobJour
       }
     }
   }
-  if (auto* eta = std::get_if<EtaCost>(&plan.rule);
-      eta != nullptr && !eta->max_power && !plan.per_gpu) {
-    eta->max_power = plan.limits.front() * static_cast<double>(knobs.size());
-  }
+  Watts max_power;
+  for (const auto& limits : plan.gpus) max_power += limits.front();
+  if (!plan.per_gpu) max_power = plan.limits.front() * static_cast<double>(knobs.size());
+  if (auto* eta = std::get_if<EtaCost>(&plan.rule); eta != nullptr && !eta->max_power)
+    eta->max_power = max_power;
   PJ_TRY(PowerLimitOptimizer optimizer, PowerLimitOptimizer::make(std::move(plan)));
-  return PowerLimitTuner(std::move(knobs), journal, std::move(optimizer));
+  return PowerLimitTuner(std::move(knobs), journal, std::move(optimizer), max_power);
 }
 
 Outcome PowerLimitTuner::observe(const StepTotals& now) {

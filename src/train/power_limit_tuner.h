@@ -54,6 +54,8 @@ class PowerLimitTuner {
   Outcome give_up();
 
   const PowerLimitOptimizer& optimizer() const { return optimizer_; }
+  /// The highest limit tried, summed over the GPUs: Pmax where none was given.
+  Watts max_power() const { return max_power_; }
   /// The devices in whose order limits and StepTotals::gpus stand.
   std::vector<std::string> devices() const;
   /// Why nothing is set any more: what observe() failed with.
@@ -64,16 +66,19 @@ class PowerLimitTuner {
  private:
   Outcome set(const GpuLimits& limits);
   Outcome fall_back(Error error);
-  PowerLimitTuner(std::vector<Knob*> knobs, KnobJournal& journal, PowerLimitOptimizer optimizer)
+  PowerLimitTuner(std::vector<Knob*> knobs, KnobJournal& journal, PowerLimitOptimizer optimizer,
+                  Watts max_power)
       : knobs_(std::move(knobs)),
         set_(knobs_.size()),
         journal_(&journal),
-        optimizer_(std::move(optimizer)) {}
+        optimizer_(std::move(optimizer)),
+        max_power_(max_power) {}
 
   std::vector<Knob*> knobs_;
   std::vector<std::optional<Watts>> set_;  ///< of each knob
   KnobJournal* journal_;
   PowerLimitOptimizer optimizer_;
+  Watts max_power_;
   std::vector<std::string> notes_;
   std::optional<Error> failure_;
   bool ended_ = false;  ///< nothing is changed any more

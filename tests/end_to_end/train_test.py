@@ -81,8 +81,30 @@ class PowerLimit(TwinTest):
     def test_a_command_without_steps_is_told_so_and_keeps_its_status(self):
         self.on_twin("stepless", gpu="v100")
 
+    def test_a_command_that_cannot_be_run_or_found_has_the_statuses_of_run(self):
+        self.on_twin("not_run", gpu="v100")
+
     def test_limits_outside_the_range_and_etas_are_refused(self):
         self.on_twin("refused", gpu="v100")
+
+    def test_a_choice_on_what_was_recorded_runs_nothing(self):
+        windows = self.write("windows.csv", "start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy\n"
+                             "1,x_250,10,2000,2100\n2,x_200,11,1700,1700\n3,x_150,15,1600,1600\n")
+        chosen = lambda *words: self.json("train", "power-limit", "--recorded", windows, "--json", *words)["result"]["chosen"]["settings"]["power limit"]
+        self.assertEqual([chosen("--eta", eta) for eta in ("0", "0.5", "1")], ["250 W", "200 W", "150 W"])
+        self.assertEqual(chosen("--slowdown", "20%", "--lowest", "power limit"), "200 W")
+        told = self.call("train", "power-limit", "--recorded", windows)
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        self.assertIn("Pmax 500.0 W", told.stdout)
+        self.assertIn("power limit 200 W", told.stdout)
+        self.assertEqual(self.call("train", "power-limit", "--recorded", windows, "--deadline", "1s").returncode, 1)
+        for words, message in ((["--", "true"], "leave out the command"), (["--limits", "100:200:50"], "--limits"),
+                               (["--eta", "2"], "eta")):
+            refused = self.call("train", "power-limit", "--recorded", windows, *words)
+            self.assertEqual(refused.returncode, 2, refused)
+            self.assertIn(message, refused.stderr)
+        self.assertEqual(self.call("train", "power-limit", "--recorded", str(self.folder / "no.csv")).returncode, 2)
+        self.assertEqual(self.call("train", "power-limit").returncode, 2)
 
     def test_the_help_names_the_rule_that_is_taken(self):
         help = " ".join(self.call("train", "power-limit", "--help").stdout.split())
@@ -167,6 +189,10 @@ class Scenes:
                                *WORK, "8"], text=True, capture_output=True, check=True)
         found = json.loads(told.stdout)
         assert found["settled"], told
+        (self.folder / "found.json").write_text(told.stdout)
+        again = subprocess.run([COMMAND, "train", "power-limit", "--recorded", str(self.folder / "found.json"), "--json"], text=True,
+                               capture_output=True, check=True)
+        assert json.loads(again.stdout)["result"]["chosen"] == found["result"]["chosen"], again
         assert found["rule"] == "least cost 0.5 E + 0.5 Pmax t, Pmax 500.0 W" == found["result"]["rule"], found
         assert (limit_mw(), limit_mw(gpu=1)) == (275_000, 225_000), (limit_mw(), limit_mw(gpu=1))
 
@@ -238,6 +264,15 @@ class Scenes:
         assert limit_mw() == 300_000
         perjoule.pj_close(session)
         return told
+
+    def not_run(self):
+        nothing = str(self.folder / "nothing.txt")
+        pathlib.Path(nothing).write_text("x")
+        for command, status in (("/nonexistent/train", 127), (nothing, 126)):
+            told = subprocess.run([COMMAND, "train", "power-limit", "--", command], text=True, capture_output=True, check=False)
+            assert told.returncode == status, told
+            assert command in told.stderr, told.stderr
+        assert limit_mw() == 300_000
 
     def stepless(self):
         told = subprocess.run([COMMAND, "train", "power-limit", "--", "sh", "-c", "sleep 0.3; exit 7"], text=True,
