@@ -171,8 +171,8 @@ typedef struct pj_steps_options {
 PJ_API pj_status pj_steps_begin(pj_session* session, const pj_steps_options* options,
                                 pj_steps** steps);
 /* So many steps more are done. Costs a comparison, and a reading of every GPU when a measurement
- * may end; may set limits. When a GPU takes a limit no more it puts all of them back, fails with why
- * once, and from then on does nothing: the training can go on. */
+ * may end; may set limits. When a GPU takes a limit no more it puts all of them back, fails with
+ * why once, and from then on does nothing: the training can go on. */
 PJ_API pj_status pj_steps_done(pj_steps* steps, double count);
 /* What follows until the next step (validation, a checkpoint) is no training; neither it nor that
  * step is measured. Reads every GPU. */
