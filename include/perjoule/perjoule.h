@@ -159,8 +159,9 @@ PJ_API const char* pj_result_json(pj_result* result);
 PJ_API void pj_result_free(pj_result* result);
 
 /* Finds the power limit of a training while it goes on: measures steps under each limit from the
- * highest down, then sets the one the rule chooses, on all GPUs this process may see. Limits are
- * put back by pj_steps_end, and after a crash by the next perjoule process.
+ * highest down, then sets the one the rule chooses, on all GPUs this process may see
+ * (CUDA_VISIBLE_DEVICES and its like; those of other jobs are left alone). Limits are put back by
+ * pj_steps_end, and after a crash by the next perjoule process.
  *
  *   pj_steps* steps;
  *   pj_steps_begin(session, NULL, &steps);
@@ -184,9 +185,11 @@ typedef struct pj_steps_options {
 PJ_API pj_status pj_steps_begin(pj_session* session, const pj_steps_options* options,
                                 pj_steps** steps);
 /* So many steps more are done. Costs a comparison, and a reading of every GPU when a measurement
- * may end; may set limits. */
+ * may end; may set limits. When a GPU takes a limit no more it puts all of them back, fails with
+ * why once, and from then on does nothing: the training can go on. */
 PJ_API pj_status pj_steps_done(pj_steps* steps, double count);
-/* What follows until the next step (validation, a checkpoint) is no training. */
+/* What follows until the next step (validation, a checkpoint) is no training; neither it nor that
+ * step is measured. Reads every GPU. */
 PJ_API pj_status pj_steps_epoch_ended(pj_steps* steps);
 /* Not 0 once a limit was chosen. */
 PJ_API int32_t pj_steps_settled(const pj_steps* steps);

@@ -289,16 +289,12 @@ pj_status pj_steps_done(pj_steps* steps, double count) {
 pj_status pj_steps_epoch_ended(pj_steps* steps) {
   return guard([&]() -> Outcome {
     PJ_CHECK(need(steps, "steps"));
-    steps->tuner->epoch_ended();
-    return {};
+    return steps->tuner->epoch_ended();
   });
 }
 
 int32_t pj_steps_settled(const pj_steps* steps) {
-  return steps != nullptr &&
-                 steps->tuner->optimizer().phase() == perjoule::PowerLimitOptimizer::Phase::kSettled
-             ? 1
-             : 0;
+  return steps != nullptr && steps->tuner->settled() ? 1 : 0;
 }
 
 double pj_steps_limit_w(const pj_steps* steps) {

@@ -4,6 +4,7 @@
 
 #include "base/energy_json.h"
 #include "base/json.h"
+#include "device/selection.h"
 
 namespace perjoule {
 namespace {
@@ -21,10 +22,16 @@ Energy of_gpus(const Measurement& measurement) {
 }  // namespace
 
 Result<std::unique_ptr<StepTuner>> StepTuner::begin(Session& session, PowerLimitPlan plan) {
-  PJ_TRY(std::vector<Knob*> knobs, power_limit_knobs(session.machine(), {}));
+  // The job's GPUs are those it may see: another job may well run on the others.
+  PJ_TRY(ChosenSources gpus,
+         choose_sources(session.machine(), {"gpu"}, VisibleVariables::from_environment()));
+  PJ_TRY(std::vector<Knob*> knobs, power_limit_knobs(session.machine(), gpus.devices));
   PJ_TRY(KnobJournal journal, KnobJournal::open(journal_folder(), session.machine()));
-  PJ_TRY(Window window, session.meter().begin("steps", {}));
-  std::unique_ptr<StepTuner> tuner(new StepTuner(std::move(journal), std::move(window)));
+  WindowOptions only_these;
+  only_these.sources = gpus.ids;
+  PJ_TRY(Window window, session.meter().begin("steps", only_these));
+  std::unique_ptr<StepTuner> tuner(
+      new StepTuner(std::move(journal), std::move(window), std::move(gpus.notes)));
   PJ_TRY(tuner->tuner_, PowerLimitTuner::make(std::move(knobs), tuner->journal_, std::move(plan)));
   return tuner;
 }
@@ -32,7 +39,17 @@ Result<std::unique_ptr<StepTuner>> StepTuner::begin(Session& session, PowerLimit
 Outcome StepTuner::step(double steps) {
   if (!(steps >= 0)) return Error::invalid_argument("the number of steps is below 0");
   steps_ += steps;
-  if (steps_ < optimizer().next_look()) return {};
+  return steps_ < optimizer().next_look() ? Outcome() : tell();
+}
+
+Outcome StepTuner::epoch_ended() {
+  // Steps that were not told yet are training.
+  PJ_CHECK(tell());
+  tuner_->epoch_ended();
+  return {};
+}
+
+Outcome StepTuner::tell() {
   const Measurement so_far = window_.so_far();
   StepTotals totals{so_far.duration, of_gpus(so_far), steps_};
   for (const std::string& device : tuner_->devices())
@@ -43,8 +60,12 @@ Outcome StepTuner::step(double steps) {
 std::string StepTuner::json() const {
   Json json = Json::object();
   json["schema"] = "perjoule.train-steps.v1";
+  json["rule"] = text_of(optimizer().rule());
+  json["max_power_w"] = tuner_->max_power().value();
   json["steps"] = steps_;
-  json["settled"] = optimizer().phase() == PowerLimitOptimizer::Phase::kSettled;
+  json["settled"] = settled();
+  json["stalls"] = optimizer().stalls();
+  if (tuner_->failure()) json["error"] = tuner_->failure()->text();
   json["limit_w"] = optimizer().limit() ? Json(optimizer().limit()->value()) : Json();
   Json limits = Json::array();
   for (const Watts limit : optimizer().limits()) limits.push_back(limit.value());
@@ -64,6 +85,7 @@ std::string StepTuner::json() const {
   }
   json["points"] = std::move(points);
   Json notes = Json::array();
+  for (const std::string& note : notes_) notes.push_back(note);
   for (const std::string& note : tuner_->notes()) notes.push_back(note);
   json["notes"] = std::move(notes);
   return json.dump();

@@ -196,8 +196,11 @@ class Parser {
       complain(fmt::format("{}: takes no command after --", entry.verb->name));
       return kUsage;
     }
-    if (command.empty() && entry.verb->takes_command && !arguments.has("pid") &&
-        !arguments.has("for")) {
+    const std::vector<std::string>& instead = entry.verb->instead_of_command;
+    const bool spared = std::any_of(instead.begin(), instead.end(), [&](const std::string& option) {
+      return arguments.has(option);
+    });
+    if (command.empty() && entry.verb->takes_command && !spared) {
       complain(fmt::format("{}: no command given; put it after --", entry.verb->name));
       return kUsage;
     }

@@ -22,6 +22,7 @@ Call call(std::vector<const char*> words) {
                   {"param", "NAME=V", "x", "", true}};
   verb.positionals = {{"FILE", "what", true, true}};
   verb.takes_command = true;
+  verb.instead_of_command = {"every"};
   verb.run = [&result](const Arguments& arguments) -> Result<int> {
     result.seen = arguments;
     return 0;
@@ -65,6 +66,12 @@ TEST(Parser, UsageErrorsAnswerTwo) {
   EXPECT_EQ(call({"box", "open", "x"}).status, kUsage);
   EXPECT_EQ(call({"box"}).status, kUsage);
   EXPECT_EQ(call({"cup"}).status, kUsage);
+}
+
+TEST(Parser, AnOptionMayStandInForTheCommand) {
+  const Call made = call({"box", "open", "--every", "2s", "x"});
+  EXPECT_EQ(made.status, 0);
+  EXPECT_TRUE(made.seen.command().empty());
 }
 
 TEST(Parser, HelpAndVersionAnswerZero) {

@@ -270,6 +270,7 @@ Verb run_verb() {
       {"quiet", "", "no live line"},
   };
   verb.takes_command = true;
+  verb.instead_of_command = {"pid", "for"};
   verb.own_failure = kOurFailure;
   verb.examples = {
       "perjoule run -- python3 train.py", "perjoule run --unit step --baseline 5s -- ./train",

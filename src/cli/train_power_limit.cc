@@ -2,24 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/energy_text.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
-#include "cli/frontier_view.h"
+#include "cli/epoch_pipe.h"
 #include "cli/machine.h"
 #include "cli/measure_options.h"
+#include "cli/power_limit_report.h"
 #include "cli/rule_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/selection.h"
-#include "frontier/frontier.h"
 #include "meter/calibration.h"
 #include "meter/command_run.h"
 #include "meter/power_course.h"
 #include "train/activity_tuner.h"
+#include "train/limit_recording.h"
 #include "train/power_limit_tuner.h"
 
 namespace perjoule::cli {
@@ -27,6 +26,8 @@ namespace {
 
 constexpr std::size_t kTimelineBytes = 8U << 20U;
 constexpr int kOurFailure = 125;
+constexpr int kCommandNotRun = 126;
+constexpr int kCommandNotFound = 127;
 
 Result<double> steps_option(const Arguments& arguments, std::string_view option) {
   const auto number = parse_number(arguments.value(option));
@@ -35,12 +36,16 @@ Result<double> steps_option(const Arguments& arguments, std::string_view option)
       fmt::format("--{} {}: not a number of steps", option, arguments.value(option)));
 }
 
+Result<Rule> read_rule(const Arguments& arguments) {
+  PJ_TRY(Rule rule, rule_from(arguments));
+  const bool any = !std::holds_alternative<Knee>(rule) || arguments.has("knee");
+  return any ? rule : EtaCost{};
+}
+
 Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
   PowerLimitPlan plan;
-  PJ_TRY(plan.rule, rule_from(arguments));
+  PJ_TRY(plan.rule, read_rule(arguments));
   plan.per_gpu = arguments.has("per-gpu");
-  const bool any_rule = !std::holds_alternative<Knee>(plan.rule) || arguments.has("knee");
-  if (!any_rule) plan.rule = EtaCost{};
   PJ_TRY(plan.warm_up_steps, steps_option(arguments, "warm-up"));
   PJ_TRY(plan.profile_steps, steps_option(arguments, "profile"));
   PJ_TRY(const auto least, arguments.read<Seconds>("least", parse_seconds));
@@ -54,6 +59,12 @@ Result<PowerLimitPlan> read_plan(const Arguments& arguments) {
                                    ": not a share of 0 or more");
   }());
   plan.drift = drift;
+  PJ_TRY(plan.stall, [&]() -> Result<double> {
+    const auto number = parse_number(arguments.value("stall"));
+    if (number && (*number == 0 || *number > 1)) return *number;
+    return Error::invalid_argument("--stall " + arguments.value("stall") +
+                                   ": neither a factor above 1 nor 0");
+  }());
   if (arguments.has("limits")) {
     PJ_TRY(std::vector<double> limits, parse_range(arguments.value("limits")));
     std::sort(limits.begin(), limits.end(), std::greater<>());
@@ -121,98 +132,6 @@ void tell_progress(const PowerLimitTuner& tuner, std::string_view unit, std::siz
   }
 }
 
-struct Answer {
-  CommandResult run;
-  std::vector<Point> points;
-  std::optional<Choice> choice;
-  int repeats = 0;
-  std::vector<std::string> notes;
-  std::vector<std::pair<std::string, Watts>> chosen = {};  ///< of each GPU, where decided per GPU
-  std::string unit = "step";
-  double steps = 0;
-  /// Of steps reckoned from activity: the rhythm of each point, and why there is none (any more).
-  std::vector<ActivityPeriod> periods = {};
-  std::string no_rhythm = {};
-};
-
-Json period_json(const ActivityPeriod& period) {
-  Json json = Json::object();
-  json["power_limit_w"] = period.limit.value();
-  json["period_s"] = period.period.value();
-  json["expanded_s"] = 2 * period.sigma.value();
-  json["regularity"] = period.regularity;
-  return json;
-}
-
-Json document(const Answer& answer, const Rule& rule, bool per_gpu) {
-  Json json = Json::object();
-  json["schema"] = "perjoule.train-power-limit.v1";
-  json["rule"] = text_of(rule);
-  json["settled"] = answer.choice.has_value();
-  json["repeats"] = answer.repeats;
-  Json notes = Json::array();
-  for (const std::string& note : answer.notes) notes.push_back(note);
-  json["notes"] = std::move(notes);
-  json["steps"] = answer.steps;
-  json["steps_are"] = answer.unit == "step" ? "reported" : "activity";
-  if (!answer.periods.empty()) {
-    Json periods = Json::array();
-    for (const ActivityPeriod& period : answer.periods) periods.push_back(period_json(period));
-    json["periods"] = std::move(periods);
-  }
-  json["exit_status"] = answer.run.end.status;
-  if (per_gpu) {
-    Json limits = Json::array();
-    for (const auto& [device, limit] : answer.chosen) {
-      Json one = Json::object();
-      one["gpu"] = device;
-      one["power_limit_w"] = limit.value();
-      limits.push_back(std::move(one));
-    }
-    json["per_gpu"] = std::move(limits);
-  }
-  if (answer.choice) {
-    const auto frontier = Frontier::make(answer.points);
-    FrontierView view{*frontier, *answer.choice};
-    view.unit = answer.unit;
-    view.all = true;
-    json["result"] = frontier_json(view);
-  }
-  return json;
-}
-
-void tell_of_no_choice(const Answer& answer) {
-  const bool activity = answer.unit != "step";
-  if (activity && answer.steps == 0) {
-    complain(
-        fmt::format("no rhythm was found in the power of the GPUs ({}): every limit was left as it "
-                    "was; count steps with --unit-pattern or PERJOULE_UNIT_FD",
-                    answer.no_rhythm));
-    return;
-  }
-  complain(fmt::format(
-      "the command ended before all limits were measured ({} counted, {} measured): no choice",
-      counted(std::floor(answer.steps), answer.unit),
-      counted(static_cast<double>(answer.points.size()), "limit")));
-  if (answer.steps == 0)
-    complain("no step was counted: give --unit-pattern, or write to PERJOULE_UNIT_FD");
-}
-
-void show(const Answer& answer) {
-  for (const std::string& note : answer.notes) complain("note: " + note);
-  if (answer.repeats > 0)
-    complain(
-        fmt::format("the workload changed: measured again {}", counted(answer.repeats, "time")));
-  if (!answer.choice) return tell_of_no_choice(answer);
-  const auto frontier = Frontier::make(answer.points);
-  FrontierView view{*frontier, *answer.choice};
-  view.unit = answer.unit;
-  view.all = true;
-  print(frontier_text(view));
-  for (const auto& [device, limit] : answer.chosen)
-    print(fmt::format("  {}: {:g} W\n", device, limit.value()));
-}
-
 /// What both ways of counting need.
 struct Job {
   Meter& meter;
@@ -220,26 +139,37 @@ struct Job {
   PowerLimitTuner tuner;
 };
 
-void take(const PowerLimitTuner& tuner, Answer& answer) {
+void take(const PowerLimitTuner& tuner, PowerLimitAnswer& answer) {
   answer.points = tuner.optimizer().points();
   answer.choice = tuner.optimizer().choice();
   answer.repeats = tuner.optimizer().repeats();
+  answer.rule = tuner.optimizer().rule();
+  answer.max_power = tuner.max_power();
+  answer.failure = tuner.failure();
+  answer.stalls = tuner.optimizer().stalls();
   answer.notes = tuner.notes();
   const GpuLimits& limits = tuner.optimizer().limits();
   const std::vector<std::string> devices = tuner.devices();
-  if (!answer.choice || limits.size() != devices.size()) return;
+  if (!answer.choice || answer.failure || limits.size() != devices.size()) return;
   for (std::size_t i = 0; i < limits.size(); ++i) answer.chosen.emplace_back(devices[i], limits[i]);
 }
 
 /// Runs the command; its steps are those that it reports.
-Result<Answer> tune_by_reports(Job job) {
-  Answer answer;
+Result<PowerLimitAnswer> tune_by_reports(Job job) {
+  PowerLimitAnswer answer;
   std::size_t told = 0;
   Outcome set;
   const std::vector<std::string> devices = job.tuner.devices();
+  PJ_TRY(EpochPipe epochs, EpochPipe::open(job.options.spawn));
+  std::optional<double> epoch_of;  ///< steps done when an epoch's end was heard of
   job.options.progress = [&](const RunProgress& progress) {
-    // Between units the totals hold a part of a step.
-    if (!progress.at_unit || !set) return;
+    if (epochs.ended()) {
+      job.tuner.epoch_ended();
+      epoch_of = progress.units;
+    }
+    // Between units the totals hold a part of a step; and until the first step of the next epoch
+    // they hold what came between the two.
+    if (!progress.at_unit || !set || progress.units <= epoch_of.value_or(-1)) return;
     StepTotals totals{progress.elapsed, progress.energy, progress.units};
     for (const std::string& device : devices)
       totals.gpus.push_back(progress.so_far.of_device(device));
@@ -247,15 +177,16 @@ Result<Answer> tune_by_reports(Job job) {
     if (!set) complain("power limit: " + set.error().text());
     tell_progress(job.tuner, answer.unit, told);
   };
-  PJ_TRY(answer.run, run_command(job.meter, job.options));
-  answer.steps = answer.run.units;
+  PJ_TRY(const CommandResult run, run_command(job.meter, job.options));
+  answer.exit_status = run.end.status;
+  answer.steps = run.units;
   take(job.tuner, answer);
   return answer;
 }
 
 /// Runs the command; its steps are reckoned from the rhythm of its GPUs' power.
-Result<Answer> tune_by_activity(Job job) {
-  Answer answer;
+Result<PowerLimitAnswer> tune_by_activity(Job job) {
+  PowerLimitAnswer answer;
   answer.unit = "period";
   std::size_t told = 0;
   bool failed = false;
@@ -269,7 +200,8 @@ Result<Answer> tune_by_activity(Job job) {
     if (restart && *restart) course.restart();
     tell_progress(tuner.tuner(), answer.unit, told);
   };
-  PJ_TRY(answer.run, run_command(job.meter, job.options));
+  PJ_TRY(const CommandResult run, run_command(job.meter, job.options));
+  answer.exit_status = run.end.status;
   answer.steps = tuner.steps();
   answer.periods = tuner.periods();
   answer.no_rhythm = tuner.missing();
@@ -279,10 +211,44 @@ Result<Answer> tune_by_activity(Job job) {
   return answer;
 }
 
+void tell(const PowerLimitAnswer& answer, const Arguments& arguments) {
+  if (arguments.json()) {
+    print(power_limit_json(answer).dump(2) + "\n");
+  } else {
+    show_power_limit(answer);
+  }
+}
+
+/// The choice on what a file holds; nothing is run.
+Result<int> choose_on_recording(const Arguments& arguments) {
+  if (!arguments.command().empty())
+    return Error::invalid_argument("--recorded runs nothing: leave out the command");
+  for (const std::string_view option : {"unit-pattern", "per-gpu", "gpu", "limits"}) {
+    if (!arguments.has(option)) continue;
+    return Error::invalid_argument(fmt::format("--{} is for a training that runs", option),
+                                   "leave out it or --recorded");
+  }
+  PJ_TRY(const Rule rule, read_rule(arguments));
+  const auto recording = read_limit_recording(arguments.value("recorded"));
+  if (!recording) return fail(recording, "--recorded");
+  PowerLimitAnswer answer;
+  answer.rule = recording->with_max_power(rule);
+  answer.max_power = recording->max_power;
+  answer.recorded = arguments.value("recorded");
+  answer.points = recording->points;
+  answer.unit = recording->unit;
+  PJ_TRY(const Frontier frontier, Frontier::make(answer.points));
+  PJ_TRY(answer.choice, frontier.choose(answer.rule));
+  tell(answer, arguments);
+  return answer.choice->miss ? kAnswerIsNo : kDone;
+}
+
 Result<int> run(const Arguments& arguments) {
-  PJ_TRY(const PowerLimitPlan plan, read_plan(arguments));
+  PJ_TRY(PowerLimitPlan plan, read_plan(arguments));
   PJ_TRY(const CommandOptions options, read_command(arguments));
   PJ_TRY(const bool activity, by_activity(arguments));
+  // Periods are counted in hindsight, many at once: none of them stands out.
+  if (activity) plan.stall = 0;
   const RealClock clock;
   PJ_TRY(const Inventory machine, find_machine(clock));
   PJ_TRY(const ChosenSources gpus, job_gpus(arguments, machine));
@@ -293,16 +259,26 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(const std::vector<Calibration> calibrations, load_calibrations(calibration_path()));
   Meter meter(gpus.sources, clock, kTimelineBytes, calibrations);
   Job job{meter, options, std::move(tuner)};
-  PJ_TRY(const Answer answer,
+  PJ_TRY(PowerLimitAnswer answer,
          activity ? tune_by_activity(std::move(job)) : tune_by_reports(std::move(job)));
+  answer.per_gpu = plan.per_gpu;
   const Outcome restored = journal.restore();
   if (!restored) complain(restored.error().text());
-  if (arguments.json()) {
-    print(document(answer, plan.rule, plan.per_gpu).dump(2) + "\n");
-  } else {
-    show(answer);
+  tell(answer, arguments);
+  return answer.exit_status;
+}
+
+/// The rules, where they are not as everywhere: what is taken when none is given, and Pmax.
+std::vector<Option> rules() {
+  std::vector<Option> options = rule_options();
+  for (Option& option : options) {
+    if (option.name == "eta") option.help += "; taken with 0.5 when no rule is given";
+    if (option.name == "max-power")
+      option.help = "Pmax of --eta; the highest limit tried, summed over the GPUs, otherwise";
+    if (option.name == "knee")
+      option.help = "farthest below the line from fastest to least energy (of two points: --edp)";
   }
-  return answer.run.end.status;
+  return options;
 }
 
 }  // namespace
@@ -313,22 +289,25 @@ Verb train_power_limit_verb() {
   verb.summary = "find the power limit of a training while it goes on";
   verb.description =
       "Runs the command, measures its steps under each power limit from the highest down, sets the "
-      "one the rule\n"
-      "chooses (--eta 0.5 when none is given) and leaves it until the command ends; then every "
-      "limit is put back,\n"
-      "also after a signal, and after SIGKILL by the next perjoule. When a step's time or energy "
-      "changes by --drift,\n"
-      "all is measured again. With --per-gpu those that the others wait for keep that limit, and "
-      "the "
-      "rest take the\n"
-      "least energy that keeps up. Steps are the lines the command writes to the descriptor "
-      "PERJOULE_UNIT_FD, or matches\n"
-      "of --unit-pattern; or, with --steps activity, the periods of the GPUs' power, of a program "
-      "that says nothing\n"
-      "of them: where there is no clear rhythm, the limits stay as they are. The exit status is "
-      "the command's own (128 + signal), 125 when measuring "
-      "failed.";
+      "one the rule\nchooses (--eta 0.5 when none is given) and leaves it until the command ends; "
+      "then every limit is put back,\nalso after a signal, and after SIGKILL by the next perjoule; "
+      "at once where a GPU takes a limit no more. When\na step's time or energy changes by "
+      "--drift, "
+      "all is measured again. With --per-gpu those that the others wait\nfor keep that limit, and "
+      "the rest take the least energy that keeps up.\n\n"
+      "Steps are the lines the command writes to the descriptor PERJOULE_UNIT_FD, or matches of "
+      "--unit-pattern; or,\nwith --steps activity, the periods of the GPUs' power, of a program "
+      "that "
+      "says nothing of them: where there is\nno clear rhythm, the limits stay as they are. A line "
+      "to the descriptor PERJOULE_EPOCH_FD says that an epoch\nended: what comes until the next "
+      "step "
+      "(validation) is not measured.\n\n"
+      "With --recorded nothing is run or set: the choice is made on what was measured before, and "
+      "the exit status is\n1 when no limit meets the rule. Else it is the command's own (128 + "
+      "signal), 125 when measuring failed, 126 and\n127 when the command cannot be run or found.";
   verb.options = {
+      {"recorded", "FILE",
+       "run nothing: choose on what FILE holds, Zeus's windows (CSV) or JSON of this verb"},
       {"unit-pattern", "REGEX",
        "count steps in the output: a match each, or its group is the count so far"},
       {"steps", "WAY", "reported, or activity: reckoned from the rhythm of the GPUs' power",
@@ -340,22 +319,29 @@ Verb train_power_limit_verb() {
       {"profile", "STEPS", "to measure under each limit", "40"},
       {"least", "TIME", "and as long at least", "1s"},
       {"drift", "SHARE", "change of a step after which all is measured again; 0: never", "0.1"},
+      {"stall", "FACTOR",
+       "leave out steps longer than so many medians (validation, a checkpoint); 0: none", "2"},
       {"every", "TIME", "sampling period", "100ms"},
   };
-  for (Option& option : rule_options()) verb.options.push_back(std::move(option));
+  for (Option& option : rules()) verb.options.push_back(std::move(option));
   verb.takes_command = true;
+  verb.instead_of_command = {"recorded"};
   verb.own_failure = kOurFailure;
   verb.examples = {
       "perjoule train power-limit --unit-pattern 'step (\\d+)' -- python3 train.py",
       "perjoule train power-limit --steps activity -- ./train",
       "perjoule train power-limit --per-gpu --unit-pattern 'step (\\d+)' -- torchrun train.py",
+      "perjoule train power-limit --recorded profile.csv --slowdown 10%",
       "perjoule train power-limit --slowdown 5% --limits 150:300:25 --json -- ./train",
   };
   verb.run = [](const Arguments& arguments) -> Result<int> {
+    if (arguments.has("recorded")) return choose_on_recording(arguments);
     Result<int> status = run(arguments);
     if (status) return status;
     complain("train power-limit: " + status.error().text());
     const ErrorCode code = status.error().code;
+    if (status.error().message.starts_with("cannot run"))
+      return code == ErrorCode::kNotFound ? kCommandNotFound : kCommandNotRun;
     const bool words = code == ErrorCode::kInvalidArgument || code == ErrorCode::kOutOfRange;
     return words ? kUsage : kOurFailure;
   };

@@ -73,9 +73,10 @@ struct Verb {
   std::string description = {};  ///< paragraphs of the manual page
   std::vector<Option> options = {};
   std::vector<Positional> positionals = {};
-  bool takes_command = false;              ///< words after "--" are a command
-  std::vector<std::string> examples = {};  ///< whole command lines
-  int own_failure = kMachineCannot;        ///< when the answer cannot be printed; `run` has its own
+  bool takes_command = false;                        ///< words after "--" are a command
+  std::vector<std::string> instead_of_command = {};  ///< options with which it may be missing
+  std::vector<std::string> examples = {};            ///< whole command lines
+  int own_failure = kMachineCannot;  ///< when the answer cannot be printed; `run` has its own
   /// Does the work and answers the exit status; an error is printed and turned into one by its
   /// code.
   std::function<Result<int>(const Arguments&)> run;

@@ -133,7 +133,7 @@ Result<bool> ActivityTuner::run_out(Seconds elapsed, const Energy& energy) {
                      "): it and the lower limits are left out");
     tried_again_ = false;
   } else {
-    tuner_.epoch_ended();
+    tuner_.begin_again();
   }
   // The next window begins here, and not when the next steps are told.
   PJ_CHECK(tuner_.observe({elapsed, energy, steps_before_}));

@@ -66,6 +66,10 @@ Result<PowerLimitOptimizer> PowerLimitOptimizer::make(PowerLimitPlan plan) {
   if (!(plan.wait_steps >= 0) || !(plan.warm_up_steps >= 0) || !(plan.profile_steps > 0))
     return Error::invalid_argument("steps to wait or to warm up are below 0, or none to measure");
   if (!(plan.drift >= 0)) return Error::invalid_argument("the drift is below 0");
+  if (!(plan.stall == 0 || plan.stall > 1)) {
+    return Error::invalid_argument(fmt::format("a stall of {:g} times the median step", plan.stall),
+                                   "take a factor above 1, or 0 to count every step");
+  }
   if (auto* eta = std::get_if<EtaCost>(&plan.rule)) {
     if (!(eta->eta >= 0 && eta->eta <= 1))
       return Error::invalid_argument(fmt::format("eta {} lies outside 0 to 1", eta->eta));
@@ -104,46 +108,60 @@ std::optional<GpuLimits> PowerLimitOptimizer::ask(GpuLimits limits) {
   return asked_;
 }
 
+bool PowerLimitOptimizer::long_enough(const StepTotals& took, double steps) const {
+  return took.steps >= steps && took.time >= plan_.least_time;
+}
+
 std::optional<GpuLimits> PowerLimitOptimizer::observe(const StepTotals& now) {
-  if (!mark_) mark_ = now;
-  const double steps = now.steps - mark_->steps;
+  auto limits = take(now);
+  next_look_ = reckon_next_look();
+  return limits;
+}
+
+std::optional<GpuLimits> PowerLimitOptimizer::take(const StepTotals& now) {
+  if (!window_) window_.emplace(now, plan_.stall);
+  window_->tell(now);
+  if (phase_ == Phase::kSettled) return watch(now);
+  const StepTotals took = window_->taken();
   switch (phase_) {
     case Phase::kWaiting:
-      if (steps < plan_.wait_steps) return std::nullopt;
-      mark_ = now;
+      if (took.steps < plan_.wait_steps) return std::nullopt;
+      window_.emplace(now, plan_.stall);
       return begin_profile(at_place(next_));
     case Phase::kWarmUp:
-      if (steps < plan_.warm_up_steps) return std::nullopt;
-      mark_ = now;
+      if (took.steps < plan_.warm_up_steps) return std::nullopt;
+      window_.emplace(now, plan_.stall);
       phase_ = Phase::kProfiling;
       return std::nullopt;
-    case Phase::kProfiling:
-      if (steps < plan_.profile_steps || now.time - mark_->time < plan_.least_time)
-        return std::nullopt;
-      return end_profile(now);
+    case Phase::kProfiling: {
+      if (!long_enough(took, plan_.profile_steps)) return std::nullopt;
+      stalls_ += window_->stalls();
+      auto limits = end_profile(took);
+      window_.emplace(now, plan_.stall);
+      return limits;
+    }
     case Phase::kSettled:
-      return watch(now);
+      break;
   }
   return std::nullopt;
 }
 
-double PowerLimitOptimizer::next_look() const {
-  if (!mark_) return 0;
-  switch (phase_) {
-    case Phase::kWaiting:
-      return mark_->steps + plan_.wait_steps;
-    case Phase::kWarmUp:
-      return mark_->steps + plan_.warm_up_steps;
-    case Phase::kProfiling:
-      return mark_->steps + plan_.profile_steps;
-    case Phase::kSettled:
-      return mark_->steps + plan_.warm_up_steps + plan_.profile_steps;
-  }
-  return 0;
+double PowerLimitOptimizer::reckon_next_look() const {
+  const double wanted = phase_ == Phase::kWaiting     ? plan_.wait_steps
+                        : phase_ == Phase::kWarmUp    ? plan_.warm_up_steps
+                        : phase_ == Phase::kProfiling ? plan_.profile_steps
+                                                      : plan_.warm_up_steps + plan_.profile_steps;
+  return window_->count() + std::max(0.0, wanted - window_->taken().steps);
 }
 
 void PowerLimitOptimizer::epoch_ended() {
-  mark_.reset();
+  if (window_) window_->pause();
+  next_look_ = 0;  // the step after a pause ends it
+}
+
+void PowerLimitOptimizer::begin_again() {
+  window_.reset();
+  next_look_ = 0;
   if (phase_ == Phase::kProfiling) phase_ = Phase::kWarmUp;
 }
 
@@ -152,14 +170,13 @@ std::optional<GpuLimits> PowerLimitOptimizer::begin_profile(GpuLimits limits) {
   return ask(std::move(limits));
 }
 
-std::optional<GpuLimits> PowerLimitOptimizer::end_profile(const StepTotals& now) {
-  const double steps = now.steps - mark_->steps;
+std::optional<GpuLimits> PowerLimitOptimizer::end_profile(const StepTotals& took) {
   Point point;
   point.config.set("power limit", text_of(asked_));
-  point.time = (now.time - mark_->time) / steps;
-  point.energy = (now.energy - mark_->energy) / steps;
+  point.time = took.time / took.steps;
+  point.energy = took.energy / took.steps;
   point.energy.random = Joules(
-      std::hypot(point.energy.random.value(), (point.energy.joules * now.uncertainty).value()));
+      std::hypot(point.energy.random.value(), (point.energy.joules * took.uncertainty).value()));
   const auto before = std::find(limits_of_points_.begin(), limits_of_points_.end(), asked_);
   if (before == limits_of_points_.end()) {
     points_.push_back(std::move(point));
@@ -168,21 +185,17 @@ std::optional<GpuLimits> PowerLimitOptimizer::end_profile(const StepTotals& now)
     // Where the search begins is measured once more, as it is now.
     points_[static_cast<std::size_t>(before - limits_of_points_.begin())] = std::move(point);
   }
-  auto limits = go_on(now);
-  mark_ = now;
-  return limits;
+  return go_on(took);
 }
 
-std::optional<GpuLimits> PowerLimitOptimizer::go_on(const StepTotals& now) {
-  // Without each GPU's energy, before as now, there is nothing to decide by.
-  const bool each = now.gpus.size() == plan_.gpus.size() && mark_->gpus.size() == now.gpus.size();
+std::optional<GpuLimits> PowerLimitOptimizer::go_on(const StepTotals& took) {
+  // Without each GPU's energy there is nothing to decide by.
+  const bool each = took.gpus.size() == plan_.gpus.size();
   if (search_) {
     if (!each) return settle();
-    const double steps = now.steps - mark_->steps;
     GpuSteps measured;
-    measured.time = (now.time - mark_->time) / steps;
-    for (std::size_t k = 0; k < now.gpus.size(); ++k)
-      measured.energy.push_back((now.gpus[k].joules - mark_->gpus[k].joules) / steps);
+    measured.time = took.time / took.steps;
+    for (const Energy& energy : took.gpus) measured.energy.push_back(energy.joules / took.steps);
     search_->told(measured);
   } else {
     ++next_;
@@ -201,7 +214,7 @@ bool PowerLimitOptimizer::begin_search() {
 }
 
 std::optional<GpuLimits> PowerLimitOptimizer::leave_out_rest() {
-  mark_.reset();
+  begin_again();
   return settle();
 }
 
@@ -233,15 +246,13 @@ std::optional<GpuLimits> PowerLimitOptimizer::settle() {
 }
 
 std::optional<GpuLimits> PowerLimitOptimizer::watch(const StepTotals& now) {
-  const double steps = now.steps - mark_->steps;
   if (plan_.drift == 0 || !choice_) return std::nullopt;
-  if (steps < plan_.warm_up_steps + plan_.profile_steps ||
-      now.time - mark_->time < plan_.least_time)
-    return std::nullopt;
+  const StepTotals took = window_->taken();
+  if (!long_enough(took, plan_.warm_up_steps + plan_.profile_steps)) return std::nullopt;
   const Point& chosen = points_[choice_->chosen];
-  const double time = (now.time - mark_->time) / steps / chosen.time;
-  const double energy = (now.energy.joules - mark_->energy.joules) / steps / chosen.energy.joules;
-  mark_ = now;
+  const double time = took.time / took.steps / chosen.time;
+  const double energy = took.energy.joules / took.steps / chosen.energy.joules;
+  window_.emplace(now, plan_.stall);
   const bool strange = std::abs(time - 1) > plan_.drift || std::abs(energy - 1) > plan_.drift;
   strange_ = strange ? strange_ + 1 : 0;
   if (strange_ < kStrangeWindows) return std::nullopt;

@@ -6,6 +6,9 @@
 //   if (const auto limits = optimizer.observe({elapsed, energy, steps})) set(*limits);
 //   optimizer.epoch_ended();     // what follows (validation) is no training step
 //
+// What is no training and not told of (validation, a checkpoint) is left out where it shows: see
+// StepWindow.
+//
 // It turns nothing and reads nothing itself: energy, time and steps are told as running totals, and
 // the limit to set is answered, so that the same code serves a library call a step, a verb that
 // reads a log, and a test. Whoever sets the limit puts it back at the end (KnobJournal).
@@ -29,6 +32,7 @@
 #include "base/units.h"
 #include "frontier/rule.h"
 #include "train/per_gpu_search.h"
+#include "train/step_window.h"
 
 namespace perjoule {
 
@@ -46,23 +50,14 @@ struct PowerLimitPlan {
   /// Relative change of time or energy of a step, twice in a row, after which all is measured
   /// again; 0: never.
   double drift = 0.10;
+  /// Steps that take more than so many times the median are no training (StepWindow); 0: all are.
+  double stall = 2;
 };
 
 /// A limit for all GPUs of a job, or one for each.
 using GpuLimits = std::vector<Watts>;
 /// "250 W", or of several that differ "250/200 W".
 std::string text_of(const GpuLimits& limits);
-
-/// Running totals since some start.
-struct StepTotals {
-  Seconds time;
-  Energy energy;
-  double steps = 0;
-  /// One standard error, relative, of the steps since the running window began: not 0 where they
-  /// are reckoned and not counted.
-  double uncertainty = 0;
-  std::vector<Energy> gpus = {};  ///< of each GPU, where they are decided on one by one
-};
 
 class PowerLimitOptimizer {
  public:
@@ -75,23 +70,27 @@ class PowerLimitOptimizer {
   /// Tells the totals now; answers the limits to set, when they are to change. Totals must not go
   /// back.
   std::optional<GpuLimits> observe(const StepTotals& now);
-  /// Throws the running measurement away: what follows is no training. It is begun again with the
-  /// next step.
+  /// What follows is no training, until the next step is told: neither it nor that step is counted.
+  /// Totals that were not told yet belong to it, too.
   void epoch_ended();
+  /// Throws the running measurement away; it is begun again with the next totals.
+  void begin_again();
 
   /// The limit asked for last cannot be measured, nor would the lower ones: chooses among those
   /// that were, at least one, and answers the limits to set when they are to change.
   std::optional<GpuLimits> leave_out_rest();
   /// When the running window (waiting, warming up, measuring, watching) began; nothing right after
-  /// epoch_ended().
+  /// begin_again().
   std::optional<Seconds> window_began() const {
-    return mark_ ? std::optional<Seconds>(mark_->time) : std::nullopt;
+    return window_ ? std::optional<Seconds>(window_->began()) : std::nullopt;
   }
 
   /// The count of steps before which observe() would change nothing: totals, which cost a reading
   /// of every GPU, need not be known before.
-  double next_look() const;
+  double next_look() const { return next_look_; }
 
+  /// That of the plan, with the Pmax that it is taken with.
+  const Rule& rule() const { return plan_.rule; }
   Phase phase() const { return phase_; }
   /// The limit asked for last; of several GPUs the highest.
   std::optional<Watts> limit() const;
@@ -105,6 +104,8 @@ class PowerLimitOptimizer {
   const std::optional<Choice>& choice() const { return choice_; }
   /// How often the workload changed so that all was measured again.
   int repeats() const { return repeats_; }
+  /// Stretches of steps left out of what was measured, as too long to be training.
+  int stalls() const { return stalls_; }
 
  private:
   explicit PowerLimitOptimizer(PowerLimitPlan plan) : plan_(std::move(plan)) {}
@@ -113,18 +114,21 @@ class PowerLimitOptimizer {
   GpuLimits at_places(const std::vector<std::size_t>& places) const;
   std::optional<GpuLimits> ask(GpuLimits limits);
   std::optional<GpuLimits> begin_profile(GpuLimits limits);
-  std::optional<GpuLimits> end_profile(const StepTotals& now);
-  std::optional<GpuLimits> go_on(const StepTotals& now);
+  std::optional<GpuLimits> end_profile(const StepTotals& took);
+  std::optional<GpuLimits> go_on(const StepTotals& took);
   bool begin_search();
   bool choose();
   std::optional<GpuLimits> settle();
   std::optional<GpuLimits> watch(const StepTotals& now);
+  std::optional<GpuLimits> take(const StepTotals& now);
+  double reckon_next_look() const;
+  bool long_enough(const StepTotals& took, double steps) const;
   bool rest_is_dominated() const;
 
   PowerLimitPlan plan_;
   Phase phase_ = Phase::kWaiting;
-  std::optional<StepTotals> mark_;  ///< where the running phase began
-  std::size_t next_ = 0;            ///< place of the limits being measured
+  std::optional<StepWindow> window_;  ///< of the running phase
+  std::size_t next_ = 0;              ///< place of the limits being measured
   GpuLimits asked_;
   std::vector<Point> points_;
   std::vector<GpuLimits> limits_of_points_;
@@ -132,6 +136,8 @@ class PowerLimitOptimizer {
   std::optional<Choice> choice_;
   int strange_ = 0;  ///< windows in a row that differ from the chosen point
   int repeats_ = 0;
+  int stalls_ = 0;
+  double next_look_ = 0;
 };
 
 }  // namespace perjoule

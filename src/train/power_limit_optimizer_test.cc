@@ -129,6 +129,58 @@ TEST(PowerLimitOptimizer, WhatFollowsAnEpochIsNotMeasured) {
   for (const Point& point : optimizer->points()) EXPECT_LT(point.time.value(), 0.13);
 }
 
+/// A training whose every epoch of 16 steps is followed by a validation of 9 s, told of or not.
+PowerLimitOptimizer with_validation(bool told, double stall,
+                                    std::function<Machine::Step(Watts)> of) {
+  PowerLimitPlan plan = plan_of({300, 250, 200, 150});
+  plan.stall = stall;
+  auto optimizer = PowerLimitOptimizer::make(plan);
+  Machine machine(of, Watts(300));
+  for (int i = 1; i < 600; ++i) {
+    if (const auto limit = optimizer->observe(machine.totals())) machine.set(*limit);
+    if (i % 16 == 0) {
+      if (told) optimizer->epoch_ended();
+      machine.set_step([&](Watts limit) {
+        const Machine::Step step = of(limit);
+        return Machine::Step{step.first + Seconds(9), step.second + Joules(9 * 80)};
+      });
+    }
+    machine.step();
+    machine.set_step(of);
+  }
+  return *optimizer;
+}
+
+// Epochs are shorter than what is measured under a limit: none of it may be thrown away.
+TEST(PowerLimitOptimizer, ValidationIsNoTraining) {
+  for (const bool told : {true, false}) {
+    const PowerLimitOptimizer optimizer = with_validation(told, told ? 0 : 2, curve);
+    EXPECT_EQ(optimizer.phase(), PowerLimitOptimizer::Phase::kSettled);
+    EXPECT_EQ(optimizer.repeats(), 0);
+    EXPECT_EQ(optimizer.stalls() > 0, !told);
+    ASSERT_EQ(optimizer.points().size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const Machine::Step truth = curve(optimizer.limits_of_points()[i].front());
+      EXPECT_NEAR(optimizer.points()[i].time.value(), truth.first.value(), 1e-9) << told;
+      EXPECT_NEAR(optimizer.points()[i].energy.joules.value(), truth.second.value(), 1e-6) << told;
+    }
+  }
+  // Neither told of nor looked for it is in the figures.
+  EXPECT_GT(with_validation(false, 0, curve).points().front().time.value(), 0.2);
+}
+
+TEST(PowerLimitOptimizer, AWorkloadThatBecomesSlowIsNoStall) {
+  auto optimizer = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150}));
+  Machine machine(curve, Watts(300));
+  machine.run(*optimizer, 10000);
+  machine.set_step([](Watts limit) { return Machine::Step{curve(limit).first * 4, Joules(90)}; });
+  for (int i = 0; i < 300; ++i) {
+    machine.step();
+    if (const auto limit = optimizer->observe(machine.totals())) machine.set(*limit);
+  }
+  EXPECT_EQ(optimizer->repeats(), 1);
+}
+
 TEST(PowerLimitOptimizer, MeasuresAgainWhenTheWorkloadChanges) {
   auto optimizer = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150, 100}));
   Machine machine(curve, Watts(300));
@@ -215,6 +267,9 @@ TEST(PowerLimitOptimizer, MistakesAreRefused) {
   EXPECT_FALSE(PowerLimitOptimizer::make(plan_of({200, 0})));
   PowerLimitPlan plan = plan_of({200});
   plan.profile_steps = 0;
+  EXPECT_FALSE(PowerLimitOptimizer::make(plan));
+  plan = plan_of({200});
+  plan.stall = 0.5;
   EXPECT_FALSE(PowerLimitOptimizer::make(plan));
   plan = plan_of({200});
   plan.rule = EtaCost{1.5};

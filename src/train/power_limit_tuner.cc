@@ -103,30 +103,39 @@ Result<PowerLimitTuner> PowerLimitTuner::make(std::vector<Knob*> knobs, KnobJour
       }
     }
   }
-  if (auto* eta = std::get_if<EtaCost>(&plan.rule);
-      eta != nullptr && !eta->max_power && !plan.per_gpu) {
-    eta->max_power = plan.limits.front() * static_cast<double>(knobs.size());
-  }
+  Watts max_power;
+  for (const auto& limits : plan.gpus) max_power += limits.front();
+  if (!plan.per_gpu) max_power = plan.limits.front() * static_cast<double>(knobs.size());
+  if (auto* eta = std::get_if<EtaCost>(&plan.rule); eta != nullptr && !eta->max_power)
+    eta->max_power = max_power;
   PJ_TRY(PowerLimitOptimizer optimizer, PowerLimitOptimizer::make(std::move(plan)));
-  return PowerLimitTuner(std::move(knobs), journal, std::move(optimizer));
+  return PowerLimitTuner(std::move(knobs), journal, std::move(optimizer), max_power);
 }
 
 Outcome PowerLimitTuner::observe(const StepTotals& now) {
-  if (failed_) return {};
+  if (ended_) return {};
   const std::optional<GpuLimits> limits = optimizer_.observe(now);
   return limits ? set(*limits) : Outcome();
 }
 
 Result<bool> PowerLimitTuner::leave_out_rest() {
   const bool measuring = optimizer_.phase() != PowerLimitOptimizer::Phase::kSettled;
-  if (failed_ || !measuring || optimizer_.points().size() < 2) return false;
+  if (ended_ || !measuring || optimizer_.points().size() < 2) return false;
   if (const auto limits = optimizer_.leave_out_rest()) PJ_CHECK(set(*limits));
   return true;
 }
 
 Outcome PowerLimitTuner::give_up() {
-  failed_ = true;
+  ended_ = true;
   return journal_->restore();
+}
+
+Outcome PowerLimitTuner::fall_back(Error error) {
+  const Outcome put_back = give_up();
+  error.message += put_back ? "; every limit was put back, and nothing is chosen"
+                            : "; and not every limit could be put back: " + put_back.error().text();
+  failure_ = error;
+  return tl::unexpected<Error>(std::move(error));
 }
 
 std::vector<std::string> PowerLimitTuner::devices() const {
@@ -142,10 +151,7 @@ Outcome PowerLimitTuner::set(const GpuLimits& limits) {
     if (set_[i] == limit) continue;
     const std::string asked = text_of_limit(limit);
     const Result<std::string> in_force = journal_->turn(*knob, asked);
-    if (!in_force) {
-      failed_ = true;
-      return fail(in_force);
-    }
+    if (!in_force) return fall_back(in_force.error());
     set_[i] = limit;
     if (*in_force != asked)
       notes_.push_back(

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,16 +34,19 @@ Result<std::vector<std::vector<Watts>>> limits_of_each(const std::vector<Knob*>&
 class PowerLimitTuner {
  public:
   /// Plans without limits get those of limits_between(knobs, 25 W), or of limits_of_each where they
-  /// decide per GPU. With the rule EtaCost and no
-  /// Pmax, Pmax is the highest limit of all GPUs together. out_of_range when a limit lies outside a
-  /// knob's range, naming both.
+  /// decide per GPU. With the rule EtaCost and no Pmax, Pmax is the highest limit tried, summed
+  /// over the GPUs (optimizer().rule() has it). out_of_range when a limit lies outside a knob's
+  /// range, naming both.
   static Result<PowerLimitTuner> make(std::vector<Knob*> knobs, KnobJournal& journal,
                                       PowerLimitPlan plan);
 
-  /// Tells the job's running totals (energy over all its GPUs), and sets what is to be set. Errors:
-  /// the knobs' own; nothing is changed any more after one.
+  /// Tells the job's running totals (energy over all its GPUs), and sets what is to be set. When a
+  /// GPU takes a limit no more all of them are put back as found, for a job whose GPUs differ by
+  /// chance is worse than one that was left alone; that is the error, and after it nothing is
+  /// changed.
   Outcome observe(const StepTotals& now);
   void epoch_ended() { optimizer_.epoch_ended(); }
+  void begin_again() { optimizer_.begin_again(); }
   /// Chooses among the limits measured so far, as the running one cannot be; false, and nothing
   /// done, when they are fewer than two.
   Result<bool> leave_out_rest();
@@ -50,25 +54,34 @@ class PowerLimitTuner {
   Outcome give_up();
 
   const PowerLimitOptimizer& optimizer() const { return optimizer_; }
+  /// The highest limit tried, summed over the GPUs: Pmax where none was given.
+  Watts max_power() const { return max_power_; }
   /// The devices in whose order limits and StepTotals::gpus stand.
   std::vector<std::string> devices() const;
+  /// Why nothing is set any more: what observe() failed with.
+  const std::optional<Error>& failure() const { return failure_; }
   /// What a limit came to that is not what was asked for: "gpu:0: 250 W asked, 200 W in force".
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   Outcome set(const GpuLimits& limits);
-  PowerLimitTuner(std::vector<Knob*> knobs, KnobJournal& journal, PowerLimitOptimizer optimizer)
+  Outcome fall_back(Error error);
+  PowerLimitTuner(std::vector<Knob*> knobs, KnobJournal& journal, PowerLimitOptimizer optimizer,
+                  Watts max_power)
       : knobs_(std::move(knobs)),
         set_(knobs_.size()),
         journal_(&journal),
-        optimizer_(std::move(optimizer)) {}
+        optimizer_(std::move(optimizer)),
+        max_power_(max_power) {}
 
   std::vector<Knob*> knobs_;
   std::vector<std::optional<Watts>> set_;  ///< of each knob
   KnobJournal* journal_;
   PowerLimitOptimizer optimizer_;
+  Watts max_power_;
   std::vector<std::string> notes_;
-  bool failed_ = false;
+  std::optional<Error> failure_;
+  bool ended_ = false;  ///< nothing is changed any more
 };
 
 }  // namespace perjoule

@@ -2,6 +2,7 @@
 
 PERJOULE_COMMAND names the command. Each test has a folder of its own for runs and knobs, and nothing of the user's
 environment that Perjoule reads."""
+import contextlib
 import ctypes
 import json
 import os
@@ -79,16 +80,29 @@ class TwinTest(CommandTest):
         return ended
 
 
-def limit_mw():
-    """The GPU's power limit, asked through the library as any other program would."""
+@contextlib.contextmanager
+def library(gpu):
+    """The vendor's library and its handle of a GPU, as any other program has them."""
     nvml = ctypes.CDLL("libnvidia-ml.so.1")
     assert nvml.nvmlInit_v2() == 0
     device = ctypes.c_void_p()
-    assert nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
-    value = ctypes.c_uint()
-    assert nvml.nvmlDeviceGetPowerManagementLimit(device, ctypes.byref(value)) == 0
+    assert nvml.nvmlDeviceGetHandleByIndex_v2(gpu, ctypes.byref(device)) == 0
+    yield nvml, device
     nvml.nvmlShutdown()
+
+
+def limit_mw(gpu=0):
+    """A GPU's power limit."""
+    value = ctypes.c_uint()
+    with library(gpu) as (nvml, device):
+        assert nvml.nvmlDeviceGetPowerManagementLimit(device, ctypes.byref(value)) == 0
     return value.value
+
+
+def set_limit(limit, gpu=0):
+    """Sets a GPU's power limit, mW, as its administrator may have done before."""
+    with library(gpu) as (nvml, device):
+        assert nvml.nvmlDeviceSetPowerManagementLimit(device, ctypes.c_uint(limit)) == 0
 
 
 def wait_for_limit(wanted):

@@ -7,9 +7,10 @@ import pathlib
 import pty
 import signal
 import subprocess
+import sys
 import unittest
 
-from command import COMMAND, CommandTest, TwinTest, limit_mw, main, wait_for_limit
+from command import COMMAND, CommandTest, TwinTest, limit_mw, main, set_limit, wait_for_limit
 
 TRACES = pathlib.Path(os.environ.get("PERJOULE_DATA", pathlib.Path(__file__).parents[2] / "../shared/data")) / "zeus_nsdi23"
 WORK = ["--unit-pattern", r"step (\d+)", "--every", "20ms", "--", COMMAND, "twin", "work", "resnet50", "--steps"]
@@ -60,16 +61,80 @@ class PowerLimit(TwinTest):
     def test_after_sigkill_the_next_start_restores_the_limit(self):
         self.on_twin("killed", gpu="v100")
 
+    def test_limits_are_left_as_found_and_not_at_the_highest(self):
+        self.on_twin("left_as_found", gpu="v100:2")
+
+    def test_validation_is_no_training(self):
+        self.on_twin("validation", gpu="v100")
+        plain, told, seen, counted = (json.loads((self.folder / f"{way}.json").read_text()) for way in ("plain", "told", "seen", "counted"))
+        step = lambda found: [point["time_s"] for point in found["result"]["points"]]
+        self.assertEqual((plain["stalls"], told["stalls"], counted["stalls"]), (0, 0, 0))
+        self.assertGreater(seen["stalls"], 0)
+        for found in (told, seen):
+            self.assertEqual(found["repeats"], 0, found)
+            for without, measured in zip(step(plain), step(found), strict=True):
+                self.assertLess(abs(measured / without - 1), 0.2, (plain, found))
+        self.assertGreater(max(step(counted)), 1.25 * max(step(plain)))
+
+    def test_where_a_gpu_takes_no_limit_all_are_put_back_and_it_is_said(self):
+        for scene in ("half_refused", "half_refused_in_words"):
+            self.on_twin(scene, gpu="v100:2", fault="return:call=nvmlDeviceSetPowerManagementLimit,code=4,gpu=1,count=1")
+
     def test_a_command_without_steps_is_told_so_and_keeps_its_status(self):
         self.on_twin("stepless", gpu="v100")
 
+    def test_a_command_that_cannot_be_run_or_found_has_the_statuses_of_run(self):
+        self.on_twin("not_run", gpu="v100")
+
     def test_limits_outside_the_range_and_etas_are_refused(self):
         self.on_twin("refused", gpu="v100")
+
+    def test_a_choice_on_what_was_recorded_runs_nothing(self):
+        windows = self.write("windows.csv", "start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy\n"
+                             "1,x_250,10,2000,2100\n2,x_200,11,1700,1700\n3,x_150,15,1600,1600\n")
+        chosen = lambda *words: self.json("train", "power-limit", "--recorded", windows, "--json", *words)["result"]["chosen"]["settings"]["power limit"]
+        self.assertEqual([chosen("--eta", eta) for eta in ("0", "0.5", "1")], ["250 W", "200 W", "150 W"])
+        self.assertEqual(chosen("--slowdown", "20%", "--lowest", "power limit"), "200 W")
+        told = self.call("train", "power-limit", "--recorded", windows)
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        self.assertIn("Pmax 500.0 W", told.stdout)
+        self.assertIn("power limit 200 W", told.stdout)
+        self.assertEqual(self.call("train", "power-limit", "--recorded", windows, "--deadline", "1s").returncode, 1)
+        for words, message in ((["--", "true"], "leave out the command"), (["--limits", "100:200:50"], "--limits"),
+                               (["--eta", "2"], "eta")):
+            refused = self.call("train", "power-limit", "--recorded", windows, *words)
+            self.assertEqual(refused.returncode, 2, refused)
+            self.assertIn(message, refused.stderr)
+        self.assertEqual(self.call("train", "power-limit", "--recorded", str(self.folder / "no.csv")).returncode, 2)
+        self.assertEqual(self.call("train", "power-limit").returncode, 2)
+
+    def test_the_help_names_the_rule_that_is_taken(self):
+        help = " ".join(self.call("train", "power-limit", "--help").stdout.split())
+        self.assertIn("taken with 0.5 when no rule is given", help)
+        self.assertIn("Pmax of --eta; the highest limit tried, summed over the GPUs, otherwise", help)
+        self.assertNotIn("taken when no rule is given", help)
+        self.assertNotIn("highest mean power of the points otherwise", help)
 
     def test_without_a_gpu_it_says_so(self):
         refused = self.call("train", "power-limit", "--", "true", variables={"PERJOULE_NVML": "/nonexistent.so"})
         self.assertIn(refused.returncode, (2, 125))
         self.assertIn("gpu", refused.stderr.lower())
+
+
+# Epochs of six steps of 50 ms, and that much validation of another kind.
+EPOCHS = """
+import ctypes, os
+twin = ctypes.CDLL("libnvidia-ml.so.1")
+run = lambda flop: twin.perjoule_twin_run(0, ctypes.c_double(flop), ctypes.c_double(0), ctypes.c_double(1))
+for epoch in range(8):
+    for step in range(6):
+        run(6e12)
+        print("step", 6 * epoch + step + 1, flush=True)
+    if {told}:
+        os.write(int(os.environ["PERJOULE_EPOCH_FD"]), b"\\n")
+    for batch in range({validation}):
+        run(1.5e12)
+"""
 
 
 class Scenes:
@@ -107,6 +172,7 @@ class Scenes:
         assert limit_mw() == 300_000, limit_mw()
 
     def killed(self):
+        set_limit(275_000)
         running = subprocess.Popen([COMMAND, "train", "power-limit", "--limits", "200:250:50", "--warm-up", "0", "--profile",
                                     "1", *WORK, "1000"], start_new_session=True)
         wait_for_limit(250_000)
@@ -114,8 +180,48 @@ class Scenes:
         running.wait(timeout=30)
         assert limit_mw() == 250_000
         told = subprocess.run([COMMAND, "devices"], text=True, capture_output=True, check=True)
-        assert limit_mw() == 300_000, f"left at {limit_mw()}"
-        assert "put back to 300 W" in told.stderr, told.stderr
+        assert limit_mw() == 275_000, f"left at {limit_mw()}"
+        assert "put back to 275 W" in told.stderr, told.stderr
+
+    def left_as_found(self):
+        # Neither the highest limit nor the default; and each its own.
+        set_limit(275_000)
+        set_limit(225_000, gpu=1)
+        told = subprocess.run([COMMAND, "train", "power-limit", "--json", "--limits", "200:250:50", "--warm-up", "0", "--profile", "1",
+                               *WORK, "8"], text=True, capture_output=True, check=True)
+        found = json.loads(told.stdout)
+        assert found["settled"], told
+        (self.folder / "found.json").write_text(told.stdout)
+        again = subprocess.run([COMMAND, "train", "power-limit", "--recorded", str(self.folder / "found.json"), "--json"], text=True,
+                               capture_output=True, check=True)
+        assert json.loads(again.stdout)["result"]["chosen"] == found["result"]["chosen"], again
+        assert found["rule"] == "least cost 0.5 E + 0.5 Pmax t, Pmax 500.0 W" == found["result"]["rule"], found
+        assert (limit_mw(), limit_mw(gpu=1)) == (275_000, 225_000), (limit_mw(), limit_mw(gpu=1))
+
+    def validation(self):
+        words = ["train", "power-limit", "--json", "--slowdown", "1", "--limits", "200:300:50", "--warm-up", "1", "--profile", "8", "--least",
+                 "0.1s", "--every", "20ms", "--unit-pattern", r"step (\d+)"]
+        for way, more, validation in (("plain", ["--stall", "0"], 0), ("told", ["--stall", "0"], 16), ("seen", [], 16),
+                                      ("counted", ["--stall", "0", "--drift", "0"], 16)):
+            program = EPOCHS.format(validation=validation, told=way == "told")
+            with (self.folder / f"{way}.json").open("w") as out:
+                subprocess.run([COMMAND, *words, *more, "--", sys.executable, "-c", program], check=True, stdout=out)
+
+    def half_refused(self):
+        set_limit(275_000)
+        words = [COMMAND, "train", "power-limit", "--limits", "200:250:50", "--warm-up", "0", "--profile", "1"]
+        told = subprocess.run([*words, "--json", *WORK, "4"], text=True, capture_output=True, check=True)
+        found = json.loads(told.stdout)
+        assert not found["settled"] and "result" not in found, found
+        assert found["error"]["code"] == "permission_denied", found
+        assert "every limit was put back" in found["error"]["message"], found
+        assert (limit_mw(), limit_mw(gpu=1)) == (275_000, 300_000), (limit_mw(), limit_mw(gpu=1))
+
+    def half_refused_in_words(self):
+        words = [COMMAND, "train", "power-limit", "--limits", "200:250:50", "--warm-up", "0", "--profile", "1"]
+        told = subprocess.run([*words, *WORK, "4"], text=True, capture_output=True, check=True)
+        assert "no choice (4 steps counted, 0 limits measured)" in told.stderr, told.stderr
+        assert "the command ended before" not in told.stderr, told.stderr
 
     def library(self):
         """As a program linked to libperjoule does, through its C interface; its steps are the twin's."""
@@ -161,6 +267,15 @@ class Scenes:
         perjoule.pj_close(session)
         return told
 
+    def not_run(self):
+        nothing = str(self.folder / "nothing.txt")
+        pathlib.Path(nothing).write_text("x")
+        for command, status in (("/nonexistent/train", 127), (nothing, 126)):
+            told = subprocess.run([COMMAND, "train", "power-limit", "--", command], text=True, capture_output=True, check=False)
+            assert told.returncode == status, told
+            assert command in told.stderr, told.stderr
+        assert limit_mw() == 300_000
+
     def stepless(self):
         told = subprocess.run([COMMAND, "train", "power-limit", "--", "sh", "-c", "sleep 0.3; exit 7"], text=True,
                               capture_output=True, check=False)
@@ -173,7 +288,8 @@ class Scenes:
                                (["--profile", "-1"], "--profile -1"),
                                (["--steps", "guessed"], "there are reported and activity"),
                                (["--steps", "activity", "--unit-pattern", "x"], "leave out --unit-pattern"),
-                               (["--steps", "activity", "--per-gpu"], "--per-gpu wants steps that are counted"), (["--drift", "x"], "--drift x")):
+                               (["--steps", "activity", "--per-gpu"], "--per-gpu wants steps that are counted"), (["--drift", "x"], "--drift x"),
+                               (["--stall", "0.5"], "--stall 0.5")):
             told = subprocess.run([COMMAND, "train", "power-limit", *words, "--", "true"], text=True, capture_output=True,
                                   check=False)
             assert told.returncode == 2, told
