@@ -43,9 +43,9 @@ struct Pipeline {
 
 /// Two stages, the last heavier, two clocks each.
 std::vector<Row> small() {
-  return {{0, "forward", 1400, 1.0, 300}, {0, "forward", 1000, 1.25, 250},
+  return {{0, "forward", 1400, 1.0, 300},  {0, "forward", 1000, 1.25, 250},
           {0, "backward", 1400, 2.0, 600}, {0, "backward", 1000, 2.5, 500},
-          {1, "forward", 1400, 1.5, 450}, {1, "forward", 1000, 1.9, 380},
+          {1, "forward", 1400, 1.5, 450},  {1, "forward", 1000, 1.9, 380},
           {1, "backward", 1400, 3.0, 900}, {1, "backward", 1000, 3.8, 760}};
 }
 
@@ -75,8 +75,9 @@ TEST(Planner, TimesAreMadeOfWhatWasAskedFor) {
   ASSERT_TRUE(study);
   std::vector<Ticks> requested;
   for (const PlannedIteration& one : study->plans()) requested.push_back(one.plan.requested);
-  EXPECT_THAT(requested, testing::ElementsAre(21'000'000, 21'420'000, 22'000'000,
-                                              (21'000'000 + study->longest()) / 2, study->longest()));
+  EXPECT_THAT(requested,
+              testing::ElementsAre(21'000'000, 21'420'000, 22'000'000,
+                                   (21'000'000 + study->longest()) / 2, study->longest()));
 }
 
 TEST(Planner, WhatMakesNoSenseIsRefused) {
@@ -104,10 +105,14 @@ TEST(Planner, NegativeEffectiveEnergyIsLegal) {
 }
 
 TEST(Planner, TimesSixDecadesApartDoNotOverflow) {
-  const Pipeline pipeline({{0, "forward", 1400, 1e-5, 1}, {0, "forward", 1000, 2e-5, 0.5},
-                           {0, "backward", 1400, 10, 3000}, {0, "backward", 1000, 20, 2000},
-                           {1, "forward", 1400, 0.01, 3}, {1, "forward", 1000, 0.02, 2},
-                           {1, "backward", 1400, 0.5, 3}, {1, "backward", 1000, 1, 2}},
+  const Pipeline pipeline({{0, "forward", 1400, 1e-5, 1},
+                           {0, "forward", 1000, 2e-5, 0.5},
+                           {0, "backward", 1400, 10, 3000},
+                           {0, "backward", 1000, 20, 2000},
+                           {1, "forward", 1400, 0.01, 3},
+                           {1, "forward", 1000, 0.02, 2},
+                           {1, "backward", 1400, 0.5, 3},
+                           {1, "backward", 1000, 1, 2}},
                           64, 50);
   ASSERT_TRUE(*pipeline.problem) << pipeline.problem->error().text();
   const auto study = study_pipeline(*pipeline, {.points = 5});
@@ -116,7 +121,8 @@ TEST(Planner, TimesSixDecadesApartDoNotOverflow) {
 }
 
 TEST(Planner, TimesThatNoTickHoldsAreRefused) {
-  const Pipeline pipeline({{0, "forward", 1400, 1e-6, 1}, {0, "backward", 1400, 1e15, 3000}}, 64, 50);
+  const Pipeline pipeline({{0, "forward", 1400, 1e-6, 1}, {0, "backward", 1400, 1e15, 3000}}, 64,
+                          50);
   ASSERT_FALSE(*pipeline.problem);
   EXPECT_EQ(pipeline.problem->error().code, ErrorCode::kOutOfRange);
 }
@@ -175,8 +181,9 @@ RC_GTEST_PROP(Planner, PlansAreInTimeAboveTheBoundAndNeverWorseThanTheHighestSet
     RC_ASSERT(one.plan.bound <= effective + 1e-9 * std::abs(effective));
     effective = one.plan.bound;
     // Every joule is of an instruction or of waiting.
-    RC_ASSERT(std::abs((one.iteration.working + one.iteration.waiting - one.iteration.energy)
-                           .value()) < 1e-6);
+    RC_ASSERT(
+        std::abs((one.iteration.working + one.iteration.waiting - one.iteration.energy).value()) <
+        1e-6);
   }
   if (study->highest().makespan >= study->shortest()) {
     const PlannedIteration& plan =

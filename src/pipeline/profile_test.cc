@@ -96,7 +96,8 @@ TEST(PipelineProfile, BadRowsAreRefusedWithTheirLine) {
   EXPECT_THAT(error_of(head + "0,forward,2,-1,20\n"), HasSubstr("line 3: time -1 s"));
   EXPECT_THAT(error_of(head + "0,forward,2,1,-20\n"), HasSubstr("energy -20 J"));
   EXPECT_THAT(error_of(head + "0,forward,2,nan,20\n"), HasSubstr("line 3"));
-  EXPECT_THAT(error_of(head + "2,forward,2,0.05,20\n"), HasSubstr("none of its rows is of stage 1"));
+  EXPECT_THAT(error_of(head + "2,forward,2,0.05,20\n"),
+              HasSubstr("none of its rows is of stage 1"));
   EXPECT_THAT(error_of("stage,instruction,f,time,energy\n"), HasSubstr("no rows"));
   EXPECT_THAT(error_of("stage,f,time,energy\n0,1,1,1\n"), HasSubstr("instruction"));
   EXPECT_THAT(error_of("instruction,f,time,energy\nforward,1,1,1\n"), HasSubstr("stage"));

@@ -42,6 +42,8 @@ class Machine {
     asked_.push_back(limit);
   }
   void set_step(std::function<Step(Watts)> step) { step_ = std::move(step); }
+  /// How far the counter may be off at either end of a window: a tick of it.
+  void set_random(Joules sigma) { totals_.energy.random = sigma; }
   StepTotals totals() const { return totals_; }
   Watts limit() const { return limit_; }
   const std::vector<Watts>& asked() const { return asked_; }
@@ -179,6 +181,26 @@ TEST(PowerLimitOptimizer, AWorkloadThatBecomesSlowIsNoStall) {
     if (const auto limit = optimizer->observe(machine.totals())) machine.set(*limit);
   }
   EXPECT_EQ(optimizer->repeats(), 1);
+}
+
+// A counter that ticks every 100 ms is off by a tenth of a window of 1 s at each end.
+TEST(PowerLimitOptimizer, WhatTheCounterLeavesOpenIsNoDrift) {
+  const auto repeats = [](Joules sigma) {
+    auto optimizer = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150}));
+    Machine machine(curve, Watts(300));
+    machine.set_random(sigma);
+    machine.run(*optimizer, 10000);
+    machine.set_step([](Watts limit) {
+      return Machine::Step{curve(limit).first, curve(limit).second * 1.15};
+    });
+    for (int i = 0; i < 1000; ++i) {
+      machine.step();
+      if (const auto limit = optimizer->observe(machine.totals())) machine.set(*limit);
+    }
+    return optimizer->repeats();
+  };
+  EXPECT_EQ(repeats(Joules(0)), 1);   // 15 % more energy is a change where energy is known well
+  EXPECT_EQ(repeats(Joules(60)), 0);  // and none where a window is known to 10 %
 }
 
 TEST(PowerLimitOptimizer, MeasuresAgainWhenTheWorkloadChanges) {
