@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace perjoule {
 namespace {
@@ -14,11 +15,11 @@ double share_sigma(double share, double ticks) {
   return std::sqrt(middle * (1 - middle) / (n + 3));
 }
 
-/// `ticks` is none where nothing had to be counted: one owner has it all.
-Attributed part(const Energy& total, std::string owner, double share, std::optional<double> ticks) {
+/// `ticks` is infinite where nothing had to be counted: one owner has it all.
+Attributed part(const Energy& total, std::string owner, double share, double ticks) {
   Attributed out{std::move(owner), total * share, share};
-  if (!ticks) return out;
-  const double sigma = share_sigma(share, *ticks);
+  if (std::isinf(ticks)) return out;
+  const double sigma = share_sigma(share, ticks);
   out.energy.random = Joules(std::hypot(out.energy.random.value(), total.joules.value() * sigma));
   // A share is a model of who used what, even where the total was measured.
   if (share < 1) {
@@ -45,7 +46,7 @@ std::vector<Attributed> attribute(const Energy& total, const std::optional<Joule
                                   const std::vector<Weight>& weights, double ticks) {
   std::vector<Attributed> parts;
   const bool alone = !idle && weights.size() <= 1;
-  const std::optional<double> counted = alone ? std::nullopt : std::optional<double>(ticks);
+  const double counted = alone ? std::numeric_limits<double>::infinity() : ticks;
   double left = 1;
   if (idle && total.joules.value() > 0) {
     const double share = std::clamp(*idle / total.joules, 0.0, 1.0);
