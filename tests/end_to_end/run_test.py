@@ -53,7 +53,7 @@ class Run(CommandTest):
 
     def test_what_a_run_takes_is_estimated_with_its_interval_everywhere(self):
         nothing = {"PERJOULE_SYSFS_ROOT": str(self.folder), "PERJOULE_NVML": "/nonexistent.so"}
-        interval = r"\d J \([\d.]+ m?J to [\d.]+ J\)"
+        interval = r"\d m?J \([\d.]+ m?J to [\d.]+ m?J\)"
         script = "for i in 1 2 3; do sleep 0.2; echo >&$PERJOULE_UNIT_FD; done"
         run = self.call("run", "--quiet", "--unit", "step", "--epochs", "9", "--", "sh", "-c", script, variables=nothing)
         self.assertRegex(run.stdout, interval)
