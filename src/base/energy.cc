@@ -154,6 +154,16 @@ Grade Energy::grade() const {
   return Grade::kD;
 }
 
+void Energy::name_sensors_of(std::string_view host) {
+  if (host.empty()) return;
+  for (SystematicPart& part : systematic) {
+    if (part.sensor.find("GPU-") != std::string::npos) continue;
+    part.sensor = std::string(host) + "/" + part.sensor;
+  }
+  std::sort(systematic.begin(), systematic.end(),
+            [](const SystematicPart& a, const SystematicPart& b) { return a.sensor < b.sensor; });
+}
+
 Energy Energy::missing(std::string source, Boundary boundary) {
   Energy energy;
   energy.source = std::move(source);

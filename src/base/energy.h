@@ -101,6 +101,10 @@ struct Energy {
   /// Whether it is a bound and not a figure: lower, upper or, as a difference of two, neither.
   bool one_sided() const { return lower_bound || upper_bound; }
 
+  /// Tells sensors of one host from those of the same name on another ("n1/cpu:0/package/gain"),
+  /// whose errors are none of theirs. A device's UUID does so by itself.
+  void name_sensors_of(std::string_view host);
+
   static Energy missing(std::string source, Boundary boundary = Boundary::kDevice);
 };
 

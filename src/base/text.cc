@@ -289,6 +289,7 @@ std::string plural(double count, std::string_view noun) {
   if (count == 1 || noun.empty() || !is_letter(noun.back()) || noun.back() < 'a') return word;
   if (equals_ignoring_case(noun, "flop")) return word;
   if (word.ends_with('s') && !word.ends_with("ss")) return word;
+  if (noun.size() == 1) return word;  // a name, such as an x
   const bool hissing = ends_with_any(word, {"ss", "sh", "x", "z", "tch", "rch", "nch"});
   if (hissing) return word + "es";
   if (word.ends_with('y') && word.size() > 1 && !is_vowel(word[word.size() - 2]))
@@ -308,6 +309,11 @@ std::string with_article(std::string_view noun) {
   const bool as_you = starts_with_ignoring_case(noun, "uni") ||
                       starts_with_ignoring_case(noun, "use") ||
                       starts_with_ignoring_case(noun, "eu");
+  if (noun.size() == 1) {  // a letter, as it is said
+    const bool as_vowel =
+        std::string_view("aefhilmnorsx").find(lower(noun[0])) != std::string_view::npos;
+    return (as_vowel ? "an " : "a ") + std::string(noun);
+  }
   const bool vowel = !noun.empty() && is_vowel(noun.front()) && !as_you;
   return (vowel || starts_with_ignoring_case(noun, "hour") ? "an " : "a ") + std::string(noun);
 }

@@ -78,6 +78,9 @@ TEST(Text, CountsAreWrittenAsPeopleSayThem) {
   EXPECT_EQ(counted(2.5, "step"), "2.5 steps");
   EXPECT_EQ(with_article("epoch"), "an epoch");
   EXPECT_EQ(with_article("step"), "a step");
+  EXPECT_EQ(with_article("x"), "an x");
+  EXPECT_EQ(with_article("u"), "a u");
+  EXPECT_EQ(counted(7, "x"), "7 x");
   EXPECT_EQ(with_article("unit"), "a unit");
   EXPECT_EQ(with_article("FLOP"), "a FLOP");
   EXPECT_EQ(with_article("update"), "an update");

@@ -125,8 +125,10 @@ Result<int> calibrate(const Arguments& arguments) {
   PJ_TRY(const Calibration fit,
          fit_calibration(source, std::move(course), std::move(meter), *accuracy));
   PJ_TRY(const SourceInfo stated, stated_by(source));
+  PJ_TRY(const std::optional<std::string> warning, check_stated_gain(fit, stated));
   PJ_CHECK(check_narrower(fit, stated));
   PJ_CHECK(save_calibration(calibration_path(), fit));
+  if (warning) complain(*warning);
   if (arguments.json()) {
     Json json = to_json(fit);
     json["schema"] = "perjoule.calibration.v1";

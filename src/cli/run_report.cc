@@ -81,7 +81,7 @@ std::vector<GpuShares> gpu_shares(const RunReport& report) {
                    attribute(*energy, std::nullopt,
                              {{"this command", usage.mine.value()},
                               {"everything else", usage.others.value()}},
-                             usage.looks),
+                             usage.equal_looks()),
                    usage.strangers});
   }
   return all;
@@ -229,8 +229,8 @@ std::string units_text(const RunReport& report) {
       fmt::format(", {}: {} and {} {}", counted(units, unit), with_uncertainty(total / units),
                   to_text(measurement.duration / units, 4), with_article(unit));
   if (!is_flop(unit)) return text;
-  text += fmt::format("; {}{:.4g} FLOP/J", total.lower_bound ? "at most " : "",
-                      units / total.joules.value());
+  const char* bound = total.lower_bound ? "at most " : total.upper_bound ? "at least " : "";
+  text += fmt::format("; {}{:.4g} FLOP/J", bound, units / total.joules.value());
   if (const auto share = share_of_peak(report))
     text += fmt::format(", {} of the peak of {:.4g} FLOP/s", percent(*share), *peak_of(report));
   return text;

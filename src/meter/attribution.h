@@ -29,8 +29,10 @@ constexpr const char* kIdleOwner = "idle";
 constexpr const char* kUnattributedOwner = "unattributed";
 
 /// Splits `total`. With `idle` known it comes off first (never more than the total). Weights that
-/// sum to nothing leave the rest unattributed. Each part's uncertainty grows by E sqrt(f(1-f)/n), n
-/// = `ticks` the weights were counted in. O(owners).
+/// sum to nothing leave the rest unattributed. Each part's uncertainty grows by that of a share
+/// that was counted in n = `ticks`: E sqrt(f'(1-f')/(n+3)) with f' = (n f + 1)/(n + 2), which is
+/// not nothing for a share of nothing or all. Hard bounds are 0 and the total's; an estimate's are
+/// its interval. One owner without idle part has it all, for certain. O(owners).
 std::vector<Attributed> attribute(const Energy& total, const std::optional<Joules>& idle,
                                   const std::vector<Weight>& weights, double ticks);
 

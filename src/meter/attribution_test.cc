@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cmath>
+
 namespace perjoule {
 namespace {
 
@@ -49,7 +51,40 @@ TEST(Attribution, NobodyBusyLeavesTheRestUnattributed) {
 TEST(Attribution, AShareOfAMeasuredTotalIsAnEstimate) {
   const auto parts = attribute(measured(10), std::nullopt, {{"a", 1}, {"b", 1}}, 100);
   EXPECT_EQ(parts[0].energy.status, Status::kEstimated);
-  EXPECT_NEAR(parts[0].energy.random.value(), 10 * 0.05, 1e-12);
+  EXPECT_NEAR(parts[0].energy.random.value(), 10 * std::sqrt(0.25 / 103), 1e-12);
+}
+
+TEST(Attribution, AShareSeenInFewLooksIsNoCertainty) {
+  for (const double looks : {1.0, 2.0, 10.0}) {
+    const auto parts = attribute(measured(100), std::nullopt, {{"a", 0}, {"b", 3}}, looks);
+    EXPECT_EQ(parts[0].energy.joules.value(), 0);
+    EXPECT_EQ(parts[1].energy.joules.value(), 100);
+    EXPECT_NEAR(parts[0].energy.random.value(), parts[1].energy.random.value(), 1e-9);
+    EXPECT_GT(parts[0].energy.random.value(), looks < 3 ? 15 : 5) << looks;
+  }
+}
+
+TEST(Attribution, WhoeverIsAskedASharesBoundsHoldIt) {
+  Energy total = measured(100);
+  total.status = Status::kSimulated;
+  total.lower = Joules(90);
+  total.upper = Joules(110);
+  for (const Attributed& part : attribute(total, std::nullopt, {{"a", 1}, {"b", 1}}, 2)) {
+    EXPECT_EQ(part.energy.lower.value(), 0);
+    EXPECT_EQ(part.energy.upper.value(), 110);
+  }
+  // Whoever is told an estimate is told its interval: the count is in it.
+  total.status = Status::kEstimated;
+  for (const Attributed& part : attribute(total, std::nullopt, {{"a", 1}, {"b", 1}}, 97)) {
+    EXPECT_NEAR(part.energy.lower.value(), 90 * (0.5 - 0.1), 1e-9);
+    EXPECT_NEAR(part.energy.upper.value(), 110 * (0.5 + 0.1), 1e-9);
+  }
+}
+
+TEST(Attribution, OneOwnerHasItAllForCertain) {
+  const auto parts = attribute(measured(100), std::nullopt, {{"a", 1}}, 1);
+  EXPECT_EQ(parts[0].energy.random.value(), 0);
+  EXPECT_EQ(parts[0].energy.status, Status::kMeasured);
 }
 }  // namespace
 }  // namespace perjoule

@@ -179,6 +179,28 @@ Outcome check_narrower(const Calibration& calibration, const SourceInfo& source)
       "record longer, over loads that differ more, or use a better meter");
 }
 
+Result<std::optional<std::string>> check_stated_gain(const Calibration& calibration,
+                                                     const SourceInfo& source) {
+  constexpr double kSeveralTimes = 3;
+  const double scale = calibration.scale;
+  if (!(source.gain > 0) || std::abs(scale - 1) <= kSeveralTimes * source.gain)
+    return std::optional<std::string>();
+  const std::string found = fmt::format(
+      "calibrating {}: the meter shows {:.3g} x reading {:+.3g} W, where the source "
+      "states an error of {} at most",
+      calibration.source, scale, calibration.shift.value(), percent(source.gain));
+  if (scale > 0.5 && scale < 2) {
+    return std::optional<std::string>(found +
+                                      ": kept, but see that the meter measures this device alone");
+  }
+  const bool kilo = scale < 0.01;
+  const bool milli = scale > 100;
+  return Error::invalid_argument(
+      found, kilo    ? "the meter's power seems to be in kW: write it in W"
+             : milli ? "the meter's power seems to be in mW: write it in W"
+                     : "see that the meter measures this device alone, and its power is in W");
+}
+
 SourceInfo calibrated(SourceInfo info, const Calibration& calibration) {
   info.scale = calibration.scale;
   info.shift = calibration.shift;

@@ -6,6 +6,7 @@
 // E + shift * T, and its gain error is that of the fit and of the meter itself, not the vendor's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,12 @@ Result<Calibration> fit_calibration(const std::string& source, std::vector<Power
 /// one that the source states of itself. invalid_argument with both where it does not. A source
 /// that states none is asked for an error below its whole reading.
 Outcome check_narrower(const Calibration& calibration, const SourceInfo& source);
+
+/// That the fit does not contradict what the source states of its gain. invalid_argument where it
+/// is out of all reason (more than twice or less than half, which a unit explains), a warning where
+/// it is off by several times the stated gain, nothing where it is not or where none is stated.
+Result<std::optional<std::string>> check_stated_gain(const Calibration& calibration,
+                                                     const SourceInfo& source);
 
 /// The source as it is after calibration: corrected, with the narrower error.
 SourceInfo calibrated(SourceInfo info, const Calibration& calibration);

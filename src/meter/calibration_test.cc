@@ -76,6 +76,30 @@ TEST(Calibration, AFitThatNarrowsNothingIsRefused) {
   EXPECT_FALSE(check_narrower(wild, info));
 }
 
+TEST(Calibration, AFitThatContradictsTheStatedGainIsWarnedOfOrRefused) {
+  SourceInfo info;
+  info.gain = 0.05;
+  Calibration fit;
+  fit.source = "gpu:a";
+  const auto checked = [&](double scale) {
+    fit.scale = scale;
+    return check_stated_gain(fit, info);
+  };
+  for (const double scale : {0.9, 1.0, 1.14}) {
+    ASSERT_TRUE(checked(scale)) << scale;
+    EXPECT_FALSE(*checked(scale)) << scale;
+  }
+  for (const double scale : {0.7, 1.3}) {
+    ASSERT_TRUE(checked(scale)) << scale;
+    EXPECT_TRUE(*checked(scale)) << scale;
+  }
+  EXPECT_NE(checked(0.001).error().remedy.find("in kW"), std::string::npos);
+  EXPECT_NE(checked(1000).error().remedy.find("in mW"), std::string::npos);
+  EXPECT_NE(checked(5).error().remedy.find("this device alone"), std::string::npos);
+  info.gain = 0;  // states nothing
+  EXPECT_TRUE(checked(5));
+}
+
 TEST(Calibration, AnEarlierFileOfNoSenseSaysHowToBeRidOfIt) {
   const TempTree tree;
   for (const char* text :

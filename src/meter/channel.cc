@@ -110,6 +110,11 @@ void Channel::rebase() noexcept {
   last_microwatts_.reset();
 }
 
+std::optional<CounterTrack::Thaw> Channel::thaw_from(Instant from) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return counter_.thaw_from(from);
+}
+
 void Channel::restart_timeline() noexcept {
   const std::lock_guard lock(mutex_);
   if (timeline_) timeline_->clear();

@@ -52,6 +52,9 @@ class Channel {
   double busy() noexcept { return source_.busy(); }
   const Source& source() const noexcept { return source_; }
 
+  /// Of the counter: see CounterTrack::thaw_from.
+  std::optional<CounterTrack::Thaw> thaw_from(Instant from) const noexcept;
+
   /// A copy for readers that are not the sampler. Null when no timeline is kept.
   std::unique_ptr<Timeline> timeline() const;
   /// Forgets the course so far; totals stay.

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "device/cpu_facts.h"
 #include "device/process_times.h"
+#include "meter/gpu_watch.h"
 #include "meter/process_tree.h"
 #include "meter/signals.h"
 
@@ -49,10 +50,6 @@ Joules total_at(const Timeline& timeline, Instant when) {
 constexpr Seconds kEndLook{0.02};
 constexpr Seconds kKillPatience{3};
 
-/// How often it is looked who holds the GPUs. A driver's shares are of its last second or less, and
-/// the question costs up to 100 ms a GPU on a busy driver.
-constexpr Seconds kGpuLook{0.5};
-
 /// Everything one call of run_command holds open.
 class CommandLoop {
  public:
@@ -61,7 +58,7 @@ class CommandLoop {
         options_(options),
         clock_(meter.clock()),
         units_(std::move(units)),
-        gpus_(options.shared_gpus, options.procfs) {}
+        gpus_(options.shared_gpus, options.procfs, meter.clock()) {}
 
   Result<CommandResult> run() {
     PJ_TRY(SignalWatch signals, SignalWatch::start());
@@ -77,6 +74,7 @@ class CommandLoop {
     begin_ = clock_.now();
     const auto machine_before = machine_cpu();
     PJ_CHECK(start());
+    gpus_.start(child_ ? child_->pid() : options_.pid.value_or(0));
     const Seconds tree_before = options_.pid ? tree_cpu(*options_.pid) : Seconds(0);
 
     loop();
@@ -157,7 +155,6 @@ class CommandLoop {
         next_progress = now + options_.progress_every;
       }
       if (options_.budget && now >= next_look_) look_at_budget(now);
-      if (!gpus_.empty() && now >= next_gpu_look_) look_at_gpus(now);
       if (budget_reached_ || (options_.duration && now - begin_ >= *options_.duration)) stop();
       ended_ |= watched[kEnd].revents != 0;
       if (tree_) tree_->reap(child_->pid());
@@ -173,16 +170,9 @@ class CommandLoop {
     return left_running_.empty() || now - stop_began_ > options_.grace + kKillPatience;
   }
 
-  void look_at_gpus(Instant now) {
-    const std::int64_t root = child_ ? child_->pid() : options_.pid.value_or(0);
-    next_gpu_look_ = now + kGpuLook;
-    if (root > 0) gpus_.look(root, now);
-  }
-
   int milliseconds_until(Instant next) const {
     Instant until = next;
     if (options_.duration && !stopped_) until = std::min(until, begin_ + *options_.duration);
-    if (!gpus_.empty()) until = std::min(until, next_gpu_look_);
     if (options_.budget && !budget_reached_) until = std::min(until, next_look_);
     if (stopped_) until = std::min(until, clock_.now() + kEndLook);
     const double ms = (until - clock_.now()).value() * 1e3;
@@ -320,7 +310,8 @@ class CommandLoop {
     result.stopped = stopped_;
     result.signal = signal_;
     result.left_running = left_running_;
-    result.gpu_usage = gpus_.usage();
+    result.gpu_usage = gpus_.finish(ended);
+    note_unwatched(result);
     if (tree_) tree_->reap(0);
     result.units = units_.count();
     result.bad_unit_lines = units_.bad_lines();
@@ -346,6 +337,16 @@ class CommandLoop {
       count = mark.count;
     }
     return {};
+  }
+
+  static void note_unwatched(CommandResult& result) {
+    std::string devices;
+    for (const DeviceUsage& usage : result.gpu_usage) {
+      if (usage.asked == 0) devices += (devices.empty() ? "" : ", ") + usage.device;
+    }
+    if (devices.empty()) return;
+    result.measurement.notes.push_back("too short to look who held " + devices +
+                                       ": the energy is of all who did");
   }
 
   /// Steps taken for FLOP would be nine orders of magnitude off, and nothing would show it: a count
@@ -382,8 +383,7 @@ class CommandLoop {
   const CommandOptions& options_;
   const Clock& clock_;
   UnitCounter units_;
-  GpuUsage gpus_;
-  Instant next_gpu_look_;
+  GpuWatch gpus_;
   SignalWatch* signals_ = nullptr;
   Window* window_ = nullptr;
   std::optional<ProcessTree> tree_;  ///< where we may have to end the program

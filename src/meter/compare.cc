@@ -87,6 +87,13 @@ Result<ComparedRun> compared_run(const Json& document, std::string name) {
     if (!parsed) return fail(parsed, run.name + ": static");
     run.static_energy = std::move(*parsed);
   }
+  run.host = document.string("host").value_or("");
+  // What was merged of several hosts has its sensors named already.
+  if (const Json* hosts = document.find("hosts"); hosts == nullptr || !hosts->is_object()) {
+    run.total.name_sensors_of(run.host);
+    for (Energy& part : run.parts) part.name_sensors_of(run.host);
+    if (run.static_energy) run.static_energy->name_sensors_of(run.host);
+  }
   if (const Json* unit = document.find("unit"); unit != nullptr && unit->is_object()) {
     run.units = unit->number("count").value_or(0);
     run.unit = unit->string("name").value_or("");
@@ -259,6 +266,11 @@ Comparison compare(const ComparedRun& first, const ComparedRun& second) {
   const double b_scale = out.per_unit ? 1 / second.units : 1;
   LikeEnergies like = like_energies(first, second);
   out.notes = std::move(like.notes);
+  if (!first.host.empty() && !second.host.empty() && first.host != second.host) {
+    out.notes.push_back(
+        fmt::format("of two machines, {} and {}: the errors of their sensors do not cancel",
+                    first.host, second.host));
+  }
   const Energy& a = out.first = like.first * a_scale;
   const Energy& b = out.second = like.second * b_scale;
   out.time_ratio = first.time.value() > 0 ? (second.time * b_scale) / (first.time * a_scale) : 1;

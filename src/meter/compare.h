@@ -1,8 +1,9 @@
 // Two measurements side by side: do they differ, by how much, and what kind of saving is it?
 //
 // The gain and offset errors of a sensor are the same in both and cancel, so that two runs can be
-// told apart far below the uncertainty of either. With an idle baseline the difference splits into
-// static energy (less time spent waiting at idle power) and dynamic energy (less work done).
+// told apart far below the uncertainty of either. Those of another machine's sensors are others.
+// With an idle baseline the difference splits into static energy (less time spent waiting at idle
+// power) and dynamic energy (less work done).
 //
 // Only like is held against like: of two runs that did not measure the same sources, those that
 // both measured; other devices only where each has its counterpart of the same kind, boundary and
@@ -21,6 +22,7 @@ namespace perjoule {
 /// What a run says of itself, as far as a comparison needs it.
 struct ComparedRun {
   std::string name;
+  std::string host;  ///< whose sensors' errors are its own; empty where that is not told
   Seconds time;
   Energy total;
   std::vector<Energy> parts;            ///< what the total adds up, by source; may be unknown

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/energy_json.h"
+
 namespace perjoule {
 namespace {
 
@@ -196,5 +200,46 @@ TEST(Compare, AnotherVersionOfARunIsRefusedAndAnExportOfOneIsRead) {
   shown["runs"].push_back(entry);
   EXPECT_EQ(compared_run(shown, "x.json").error().message, "x.json: holds 2 runs, one is compared");
 }
+/// A run document of a package whose gain is known to 10 %.
+Json of_host(const std::string& host, double joules, const std::string& sensor, bool merged) {
+  Energy energy = part("cpu:0/package", joules);
+  energy.systematic = {{sensor, Joules(0.1 * joules / std::sqrt(3.0))}};
+  Json document = Json::object();
+  document["schema"] = "perjoule.run.v1";
+  document["duration_s"] = 1.0;
+  document["host"] = host;
+  if (merged) document["hosts"][host] = 2;
+  document["total"] = to_json(energy);
+  Json source = Json::object();
+  source["id"] = "cpu:0/package";
+  source["energy"] = to_json(energy);
+  document["sources"] = Json::array();
+  document["sources"].push_back(source);
+  return document;
+}
+
+TEST(Compare, GainsOfTwoMachinesDoNotCancel) {
+  const char* sensor = "cpu:0/package/gain";
+  const auto verdict = [&](const Json& a, const Json& b) {
+    return compare(*compared_run(a, "a"), *compared_run(b, "b"));
+  };
+  const Json here = of_host("n1", 150, sensor, false);
+  const Comparison apart = verdict(here, of_host("n2", 162, sensor, false));
+  EXPECT_EQ(apart.verdict, Difference::kNone);
+  EXPECT_GT(apart.relative_half_width, 0.1);
+  ASSERT_EQ(apart.notes.size(), 1U);
+  EXPECT_NE(apart.notes[0].find("n1 and n2"), std::string::npos);
+  // On one machine they do, and where the device is known by more than its place.
+  const Comparison same = verdict(here, of_host("n1", 162, sensor, false));
+  EXPECT_EQ(same.verdict, Difference::kMore);
+  EXPECT_TRUE(same.notes.empty());
+  const char* moved = "gpu:GPU-8f2c1d90/board/gain";
+  EXPECT_EQ(verdict(of_host("n1", 150, moved, false), of_host("n2", 162, moved, false)).verdict,
+            Difference::kMore);
+  // What was merged names its hosts' sensors itself.
+  const Json merged = of_host("n1", 162, std::string("n1/") + sensor, true);
+  EXPECT_EQ(verdict(here, merged).verdict, Difference::kMore);
+}
+
 }  // namespace
 }  // namespace perjoule

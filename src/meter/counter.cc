@@ -3,11 +3,18 @@
 #include <algorithm>
 
 namespace perjoule {
+namespace {
+/// Of a counter without a tick: two reads so close together may well see the same value.
+constexpr std::int64_t kLeastStandstillNs = 1'000'000;
+}  // namespace
 
 CounterTrack::CounterTrack(const SourceInfo& info)
     : modulus_(info.modulus_micro),
       max_micro_per_ns_(info.max_power.value() * 1e-3),  // W = uJ/us = 1e-3 uJ/ns
-      slack_micro_((info.max_power * info.tick).value() * 1e6 + 2e6 * info.quantum) {}
+      slack_micro_((info.max_power * info.tick).value() * 1e6 + 2e6 * info.quantum),
+      standstill_ns_(
+          std::max(kLeastStandstillNs,
+                   static_cast<std::int64_t>(kStandstillTicks * info.tick.value() * 1e9))) {}
 
 std::optional<std::uint64_t> CounterTrack::step(const Sample& from, const Sample& to,
                                                 bool& wrapped) const noexcept {
@@ -27,7 +34,11 @@ void CounterTrack::accept(const Sample& sample, std::uint64_t delta) noexcept {
     const double elapsed = static_cast<double>(sample.at.ns - last_->at.ns);
     if (elapsed * max_micro_per_ns_ > static_cast<double>(modulus_)) ++faults_.blind;
   }
-  if (!last_ || delta > 0) last_change_ = sample.at;
+  if (!last_ || delta > 0) {
+    last_change_ = sample.at;
+    alive_.reset();
+    if (last_) alive_ = last_->at;
+  }
   total_ += delta;
   last_ = sample;
   last_->moved = last_change_;
@@ -44,6 +55,7 @@ void CounterTrack::update(std::uint64_t raw, Instant at) noexcept {
   if (const auto delta = step(*last_, sample, wrapped)) {
     if (suspect_) ++faults_.glitches;  // back on the old course: the suspect was never real
     if (wrapped) ++faults_.wraps;
+    note_thaw(*delta);
     accept(sample, *delta);
     return;
   }
@@ -63,6 +75,20 @@ void CounterTrack::update(std::uint64_t raw, Instant at) noexcept {
     ++faults_.glitches;  // two impossible values in a row that do not follow each other
   }
   suspect_ = sample;
+}
+
+void CounterTrack::note_thaw(std::uint64_t delta) noexcept {
+  // Seen to stand still, not merely unread.
+  if (delta == 0 || last_->at.ns - last_->moved.ns <= standstill_ns_) return;
+  thaws_[faults_.thaws++ % kThawsKept] = {last_->moved, alive_, delta};
+}
+
+std::optional<CounterTrack::Thaw> CounterTrack::thaw_from(Instant from) const noexcept {
+  const std::size_t kept = std::min<std::size_t>(faults_.thaws, kThawsKept);
+  for (std::size_t i = 0; i < kept; ++i) {
+    if (thaws_[i].from == from) return thaws_[i];
+  }
+  return std::nullopt;
 }
 
 void CounterTrack::rebase() noexcept {

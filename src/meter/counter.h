@@ -8,10 +8,13 @@
 //
 // A move forward is never a reset. It is held against the time since the value last moved, not
 // since it was last read: a counter that stood still while energy was used (a stale driver) shows
-// all of it at once when it recovers. One that leaps beyond even that is left out as a glitch, and
+// all of it at once when it recovers. A window that began meanwhile gets what is not its own: such
+// moves are remembered as thaws. One that leaps beyond even that is left out as a glitch, and
 // where it goes on from there, as energy of unknown size: a lower bound too.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -29,7 +32,21 @@ class CounterTrack {
     std::uint32_t leaps = 0;     ///< forward by more than the device can draw: left out, likewise
     std::uint32_t glitches = 0;  ///< impossible values that were left out
     std::uint32_t blind = 0;     ///< gaps so long that a second wrap could hide in them
+    std::uint32_t thaws = 0;     ///< moves after a standstill: right, but of an earlier time
   };
+
+  /// A move after the value was seen to stand still for longer than ticks explain.
+  struct Thaw {
+    Instant from;  ///< when the value that stood still was first read
+    /// The last reading of the value before that one: the counter lived then. None where there was
+    /// no reading before.
+    std::optional<Instant> alive;
+    std::uint64_t micro = 0;  ///< what it showed at once
+  };
+  /// A value that was read this many ticks apart and did not move stood still: two happen, where
+  /// the device ticks late.
+  static constexpr double kStandstillTicks = 3;
+  static constexpr std::size_t kThawsKept = 16;
 
   explicit CounterTrack(const SourceInfo& info);
 
@@ -44,6 +61,9 @@ class CounterTrack {
   const Faults& faults() const noexcept { return faults_; }
   /// When the value last differed from the one before it.
   Instant last_change() const noexcept { return last_change_; }
+  /// The thaw of the value that was first read at `from`; none where there was none, or where so
+  /// many came after it that it is not kept any more.
+  std::optional<Thaw> thaw_from(Instant from) const noexcept;
   /// The last value was impossible and waits for the next one to say what it was.
   bool suspect() const noexcept { return suspect_.has_value(); }
 
@@ -57,6 +77,7 @@ class CounterTrack {
   std::optional<std::uint64_t> step(const Sample& from, const Sample& to,
                                     bool& wrapped) const noexcept;
   void accept(const Sample& sample, std::uint64_t delta) noexcept;
+  void note_thaw(std::uint64_t delta) noexcept;
 
   std::uint64_t modulus_;
   double max_micro_per_ns_;
@@ -65,7 +86,10 @@ class CounterTrack {
   std::optional<Sample> suspect_;
   std::uint64_t total_ = 0;
   Instant last_change_;
+  std::optional<Instant> alive_;  ///< the last reading of the value before the present one
+  std::int64_t standstill_ns_;
   Faults faults_;
+  std::array<Thaw, kThawsKept> thaws_;  ///< the last ones, in a ring
 };
 
 }  // namespace perjoule

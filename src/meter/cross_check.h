@@ -13,6 +13,7 @@ namespace perjoule {
 
 /// Adds a note to each counter whose gauge of the same scope, measured over the same window,
 /// disagrees by more than their expanded uncertainties together and a tenth of the greater one.
+/// Where only one of the two was corrected by a calibration, both are taken as they were read.
 /// Windows below ten ticks, or below ten of the gauge's averaging times, tell nothing.
 void cross_check(std::vector<SourceMeasurement>& sources, Seconds duration);
 

@@ -46,6 +46,23 @@ TEST(CrossCheck, WithinWhatTheyKnowTheyAgree) {
   EXPECT_EQ(notes_after(pair(187, 200, 1)), 0U);   // below a tenth
 }
 
+TEST(CrossCheck, ACalibrationOfOneOfThemIsNoDisagreement) {
+  for (const bool counter : {true, false}) {
+    std::vector<SourceMeasurement> sources = pair(300, 300);
+    SourceMeasurement& corrected = sources[counter ? 0 : 1];
+    corrected.info.scale = 1.2;
+    corrected.info.shift = Watts(20);
+    corrected.energy.joules = 1.2 * Joules(300) + Watts(20) * Seconds(6);
+    EXPECT_EQ(notes_after(sources), 0U) << counter;
+    // And hides none.
+    corrected.energy.joules = 1.2 * Joules(150) + Watts(20) * Seconds(6);
+    EXPECT_EQ(notes_after(sources), 1U) << counter;
+  }
+  std::vector<SourceMeasurement> both = pair(480, 480);
+  for (SourceMeasurement& one : both) one.info.scale = 1.2;
+  EXPECT_EQ(notes_after(both), 0U);
+}
+
 TEST(CrossCheck, WhatIsNoFigureIsNotHeldAgainstOne) {
   EXPECT_EQ(notes_after(pair(187, 327), 1.0_s), 0U);  // two averaging times
   auto bound = pair(187, 327);

@@ -97,5 +97,28 @@ TEST_F(GpuUsageTest, WhatTheDeviceDoesNotTellIsNobodys) {
   EXPECT_NEAR((used().mine + used().others).value(), 0, 1e-9);
 }
 
+TEST_F(GpuUsageTest, WhatTheLastLookFoundHoldsUntilTheEnd) {
+  process(100, 1);
+  look(0);
+  gpu_.held = {{100, 0, 0.6}, {50, 0, 0.2}};
+  look(1);
+  usage_.finish(Instant{3'000'000'000});  // a second later: everybody may be gone by now
+  EXPECT_NEAR(used().mine.value(), 1.5, 1e-9);
+  EXPECT_NEAR(used().others.value(), 0.5, 1e-9);
+  EXPECT_EQ(used().looks, 1);
+  EXPECT_NEAR(used().equal_looks(), 1, 1e-9);
+}
+
+TEST_F(GpuUsageTest, LooksOfUnequalTimeTellAsMuchAsFewerOnes) {
+  process(100, 1);
+  look(0);
+  gpu_.held = {{100, 0, 0.6}};
+  look(0.1);
+  look(0.2);
+  look(1);
+  EXPECT_EQ(used().looks, 3);
+  EXPECT_NEAR(used().equal_looks(), 1 / 0.66, 1e-9);
+}
+
 }  // namespace
 }  // namespace perjoule

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
 #include "meter/cross_check.h"
+#include "meter/source_closing.h"
 #include "meter/sync.h"
 
 namespace perjoule {
@@ -124,148 +124,6 @@ Result<Window> Meter::begin(std::string name, WindowOptions options) {
   window.suspended_ns_ = suspended_ns_.load();
   return window;
 }
-
-namespace {
-
-/// The state of one source over a window, turned into facts, an estimate and notes.
-class SourceClosing {
- public:
-  SourceClosing(const Channel& channel, const Snapshot& begin, const Snapshot& end,
-                Seconds duration)
-      : source_(channel.source()), begin_(begin), end_(end), duration_(duration) {
-    out_.info = channel.info();
-  }
-
-  /// The source was read so long before the window's beginning and after its end, where these are
-  /// not aligned.
-  void slipped(Seconds early, Seconds late) {
-    facts_.early = std::max(early, Seconds(0));
-    facts_.late = std::max(late, Seconds(0));
-  }
-
-  /// These ends lie at ticks.
-  void aligned(std::optional<AlignedEdge> begin, std::optional<AlignedEdge> end) {
-    facts_.aligned_begin = begin;
-    facts_.aligned_end = end;
-    out_.tick_aligned = begin && end;
-  }
-  SourceMeasurement close() {
-    facts_.difference = Joules(
-        static_cast<double>(static_cast<std::int64_t>(end_.total_micro - begin_.total_micro)) *
-        1e-6);
-    facts_.duration = duration_;
-    facts_.power_begin = begin_.power;
-    facts_.power_end = end_.power;
-    add_sample_statistics();
-    EnergyEstimate estimate = estimate_energy(out_.info, facts_);
-    const Seconds unseen = note_faults(estimate);
-    if (unseen.value() > 0) {
-      estimate.upper += unseen * out_.info.max_power;
-      // Anything from nothing to the device's greatest power, evenly likely.
-      estimate.budget.gap = Joules(std::hypot(estimate.budget.gap.value(),
-                                              (unseen * typical_power()).value() / std::sqrt(3.0)));
-    }
-    if (duration_.value() > 0) {
-      // A model's own interval stands in place of a sensor's gain error.
-      if (const auto interval = source_.interval(estimate.joules / duration_)) {
-        estimate.lower = interval->low * duration_;
-        estimate.upper = interval->high * duration_;
-        estimate.budget.gain = (estimate.upper - estimate.lower) / 4.0;
-      }
-    }
-    out_.budget = estimate.budget;
-    out_.energy = to_energy(out_.info, estimate);
-    if (missing_) out_.energy.status = Status::kMissing;
-    out_.energy.lower_bound = lower_bound_ && !missing_;
-    return std::move(out_);
-  }
-
- private:
-  void add_sample_statistics() {
-    const std::int64_t n = end_.samples - begin_.samples;
-    facts_.samples = static_cast<int>(std::min<std::int64_t>(n, 1'000'000'000));
-    facts_.gap = end_.gap - begin_.gap;
-    if (out_.info.kind != SourceKind::kPowerGauge || n < 1) return;
-    const double count = static_cast<double>(n);
-    const double mean = (end_.power_sum - begin_.power_sum) / count;
-    const double square = (end_.power_square_sum - begin_.power_square_sum) / count;
-    facts_.spread = Watts(std::sqrt(std::max(0.0, square - mean * mean)));
-    // Extremes are not kept per window; three standard deviations stand for them.
-    facts_.lowest = Watts(std::max(0.0, mean - 3 * facts_.spread.value()));
-    facts_.highest = Watts(mean + 3 * facts_.spread.value());
-  }
-
-  Watts typical_power() const {
-    if (begin_.power) return *begin_.power;
-    return duration_.value() > 0 ? facts_.difference / duration_ : Watts(0);
-  }
-
-  /// Writes the notes; answers the time about which nothing is known.
-  Seconds note_faults(EnergyEstimate& estimate) {
-    Seconds unseen;
-    const bool counter = out_.info.kind == SourceKind::kEnergyCounter;
-    if (begin_.code != ErrorCode::kOk && end_.code != ErrorCode::kOk &&
-        end_.last_good <= begin_.read_at) {
-      missing_ = true;
-      note(fmt::format("could not be read: {}", name_of(end_.code)));
-      return unseen;
-    }
-    if (end_.code != ErrorCode::kOk) {
-      unseen = end_.read_at - std::max(end_.last_good, begin_.read_at);
-      estimate.joules = facts_.difference;
-      note_bound(
-          fmt::format("lost {} before the end ({})", to_text(unseen, 3), name_of(end_.code)));
-    }
-    if (begin_.code != ErrorCode::kOk) note_bound("could not be read at the beginning");
-    const auto since = [&](auto member) { return end_.faults.*member - begin_.faults.*member; };
-    using Faults = CounterTrack::Faults;
-    if (const auto n = since(&Faults::wraps); n > 0)
-      note(fmt::format("wrapped {} time{}", n, n == 1 ? "" : "s"));
-    if (const auto n = since(&Faults::resets); n > 0) note_bound("was reset");
-    if (since(&Faults::leaps) > 0)
-      note_bound("leapt forward by more than the device can draw, which is left out");
-    if (const auto n = since(&Faults::glitches); n > 0)
-      note(fmt::format("{} impossible value(s) left out", n));
-    if (since(&Faults::blind) > 0) note_bound("unread for so long that it may have wrapped unseen");
-    if (counter && end_.code == ErrorCode::kOk) unseen += frozen_time();
-    return unseen;
-  }
-
-  /// Time during which the counter should have moved and did not.
-  Seconds frozen_time() {
-    const Seconds still = end_.read_at - std::max(end_.last_change, begin_.read_at);
-    const Seconds patience = std::max(10.0 * out_.info.tick, Seconds(0.5));
-    if (still < patience) return Seconds(0);
-    // A zone that never counted anything (uncore without graphics) is silent, not frozen: still not
-    // zero.
-    missing_ = facts_.difference.value() == 0;
-    const std::string what = fmt::format("did not move for {}", to_text(still, 3));
-    if (missing_) {
-      note(what + ": no energy is known");
-    } else {
-      note_bound(what);
-    }
-    return still;
-  }
-
-  /// What was drawn while that lasted is in no figure.
-  void note_bound(const std::string& what) {
-    lower_bound_ = true;
-    note(what + ": lower bound");
-  }
-  void note(std::string text) { out_.notes.push_back(std::move(text)); }
-
-  const Source& source_;
-  const Snapshot& begin_;
-  const Snapshot& end_;
-  Seconds duration_;
-  WindowFacts facts_;
-  SourceMeasurement out_;
-  bool missing_ = false;
-  bool lower_bound_ = false;
-};
-
-}  // namespace
 
 Measurement Window::end() {
   if (options_.sync) {

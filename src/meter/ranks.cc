@@ -84,6 +84,7 @@ class Merge {
             fmt::format("part {}: a source without id or energy", index + 1));
       auto parsed = energy_from_json(*energy);
       if (!parsed) return fail(parsed, fmt::format("part {}: {}", index + 1, *id));
+      parsed->name_sensors_of(*host);
       SourceParts& known = sources_[{*host, *id}];
       if (known.spans.empty()) known.description = source;
       known.spans.push_back({*begin, end, std::move(*parsed)});

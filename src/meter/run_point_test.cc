@@ -30,6 +30,7 @@ TEST(RunPoint, IsPerUnitOfWorkAndKeepsHowTheEnergyIsKnown) {
   EXPECT_EQ(run->point.energy.status_text(), "simulated + estimated");
   EXPECT_EQ(run->point.energy.source, "gpu:0 + cpu:0");
   EXPECT_EQ(run->point.energy.boundary, Boundary::kNode);
+  EXPECT_EQ(run->point.energy.systematic.at(0).sensor, "h/gpu:0/gain");
   EXPECT_EQ(run->point.config.text(),
             "command ./train --batch 32, project p, tag final, host h, run 3jw");
   EXPECT_TRUE(run->notes.empty());

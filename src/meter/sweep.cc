@@ -95,6 +95,11 @@ Outcome check_placeholders(const std::vector<std::string>& words,
     return std::any_of(axes.begin(), axes.end(),
                        [&](const SweepAxis& axis) { return axis.name == name; });
   };
+  const auto stands_in = [&](const std::string& axis) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return word.find("{" + axis + "}") != std::string::npos;
+    });
+  };
   for (const std::string& word : words) {
     for (const std::string& name : placeholders(word)) {
       if (is_axis(name)) continue;
@@ -102,9 +107,15 @@ Outcome check_placeholders(const std::vector<std::string>& words,
         // Two letters of a word of five and more, one of a shorter one, none of a single letter.
         const std::size_t most = axis.name.size() >= 5 ? 2 : axis.name.size() >= 3 ? 1 : 0;
         if (distance(name, axis.name) > most) continue;
+        // Slips are made within words; {date} is another word than {rate}. And a parameter that
+        // stands in the command where it should has not been misspelt.
+        if (name.front() != axis.name.front() || stands_in(axis.name)) continue;
         return Error::invalid_argument(
             fmt::format("{{{}}} in the command is no parameter of this sweep", name),
-            fmt::format("write {{{}}}, or sweep it too: --param {}=...", axis.name, name));
+            fmt::format(
+                "write {{{}}}, or sweep it too: --param {}=...; where {{{}}} itself is meant, "
+                "put the command in a script",
+                axis.name, name, name));
       }
     }
   }

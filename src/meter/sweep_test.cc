@@ -35,6 +35,14 @@ TEST(Sweep, AMisspeltPlaceholderIsSaidAndOtherBracesAreLeftAlone) {
     EXPECT_TRUE(check_placeholders({word}, axes)) << word;
 }
 
+TEST(Sweep, BracesOfAnotherWordOrBesideTheParameterAreTheCommandsOwn) {
+  const std::vector<SweepAxis> axes{{SweepAxis::Kind::kParameter, "rate", {"1", "2"}}};
+  EXPECT_TRUE(check_placeholders({"sh", "-c", "echo {date}"}, axes));
+  EXPECT_TRUE(check_placeholders({"sh", "-c", "echo {rats} {rate}"}, axes));
+  EXPECT_TRUE(check_placeholders({"echo {rats}", "--rate={rate}"}, axes));
+  EXPECT_FALSE(check_placeholders({"sh", "-c", "echo {rats}"}, axes));
+}
+
 TEST(Sweep, PointsAreMeansAndFailuresAreLeftOut) {
   SweepResult result;
   const auto trial = [](const char* batch, double seconds, double joules, int status) {

@@ -64,6 +64,11 @@ void estimate_counter(const SourceInfo& info, const WindowFacts& facts, EnergyEs
     out.joules = std::max(out.joules, Joules(0));
     out.budget.edge = Joules(std::sqrt(begin.variance + end.variance));
   }
+  if (facts.difference.value() == 0 && !gauged && !aligned) {
+    // Nothing tells what was drawn since the last tick: anything that the device can draw.
+    const Seconds unseen = std::min(facts.duration, info.tick);
+    out.budget.edge = info.max_power * unseen / std::sqrt(3.0);
+  }
   // Nothing bounds the power in the unseen part of a tick but the device itself: a gauge's value is
   // as old as the counter's, and the load may have jumped since.
   out.lower = std::max(Joules(0), facts.difference - info.max_power * (begin.over + end.over));

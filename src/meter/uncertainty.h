@@ -10,8 +10,8 @@
 //   quantum   q/sqrt(6)
 //   gain      g E/sqrt(3), offset o T/sqrt(3): the same in every window of the sensor, so they
 //   cancel in A/B coverage  a sensor that looks at a share c of the time: T s sqrt((1-c)/n) gap
-//   time not sampled: gap (Pmax - Pmin)/sqrt(12) baseline  T u(idle power); attribution E
-//   sqrt(f(1-f)/n)
+//   time not sampled: gap (Pmax - Pmin)/sqrt(12) baseline  T u(idle power); attribution: see
+//   attribution.h
 #pragma once
 
 #include <optional>

@@ -125,10 +125,11 @@ void catch_up(ControlBlock& block, DeviceBlock& device, Until until) {
   std::int64_t to = now_ns(block);
   if (until == Until::kMillisecond) to -= to % kNsPerMs;
   if (device.replay_count > 0 || to <= device.simulation.now_ns) return;
-  // Before the time since the last look is counted: a context whose process is gone holds nothing.
-  drop_dead_processes(device);
   SensorTicks ticks(device.sensor, device.faults.sensor, device.shown);
   advance(device.simulation, device.silicon, controls_of(device), to, &ticks);
+  // Only now: the time since the last look was its process's still, as far as anybody can tell. It
+  // is the watch that dates an end, whoever looks (process_watch.h).
+  drop_dead_processes(device);
 }
 
 void move_to_end(ControlBlock& block, DeviceBlock& device, std::uint64_t ticket) {

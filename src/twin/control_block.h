@@ -189,7 +189,8 @@ Controls controls_of(const DeviceBlock& device);
 double enforced_limit_w(const DeviceBlock& device);
 /// The clock that locks allow.
 double ceiling_mhz(const DeviceBlock& device);
-/// Enters a process into the device's list, or drops those that are gone.
+/// Enters a process into the device's list, or drops those that are gone. The device is caught up
+/// first: what is dropped held it until now.
 void attach_process(DeviceBlock& device, int pid, std::uint64_t memory_bytes);
 void drop_dead_processes(DeviceBlock& device);
 

@@ -29,7 +29,7 @@ namespace perjoule::twin {
 namespace {
 
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
-constexpr double kPowercapPeriod = 0.005;
+constexpr double kPowercapPeriod = 0.002;
 
 /// A folder of our own below the temporary one, removed with its owner unless kept.
 class PrivateFolder {

@@ -24,6 +24,7 @@ struct ProcessRow {
 static_assert(sizeof(ProcessRow) == nvml::kProcessStrideR535);
 
 nvml::Return list_processes(const Call& call, std::size_t stride, unsigned* count, void* rows) {
+  catch_up(call.block, call.device, Until::kNow);
   drop_dead_processes(call.device);
   // In MIG mode processes belong to instances; the first one has them all here.
   const bool mig = call.device.mig_instances > 0;

@@ -23,6 +23,7 @@ struct MemoryUse {
 
 MemoryUse memory_of(const Call& call) {
   MemoryUse use = {call.device.memory_bytes, 0};
+  catch_up(call.block, call.device, Until::kNow);
   drop_dead_processes(call.device);
   for (const ProcessBlock& process : call.device.processes) use.used += process.memory_bytes;
   if (call.is_slice()) use.total = use.total / 7 * slice_sevenths(call.device);

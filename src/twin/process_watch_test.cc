@@ -5,6 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
 #include "device/temp_tree.h"
 
 namespace perjoule::twin {
@@ -80,6 +84,61 @@ TEST_F(HeldDevice, IsReleasedByTheWatchAsSoonAsItsProcessIsAZombie) {
   release_ended(world_);
   EXPECT_EQ(world_.mapping().block().devices[0].processes[0].pid, 0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
+}
+
+/// A child that holds both devices of a machine in running time for a while and is killed; of one
+/// of them somebody reads the power now and again. Joules of each at the end.
+std::pair<double, double> held_until_killed(bool reaped, bool watched) {
+  const TempTree tree;
+  World world = *World::create(tree / "machine", {"h100", "h100"}, ClockMode::kReal);
+  const pid_t child = sleeping_child();
+  for (const int device : {0, 1}) EXPECT_TRUE(world.attach(device, child, 1 << 20));
+  std::jthread watcher;
+  if (watched)
+    watcher = std::jthread([&world](const std::stop_token& stop) { watch_processes(stop, world); });
+  const RealClock clock;
+  const Instant begin = clock.now();
+  // Until the context's own power has settled, and long beyond.
+  world.mapping().block().speed = 40;
+  const auto look_until = [&](Seconds time) {
+    while (clock.now() - begin < time) {
+      (void)world.power(1);
+      clock.sleep_until(clock.now() + Seconds(0.01));
+    }
+  };
+  look_until(Seconds(0.5));
+  kill(child, SIGKILL);
+  siginfo_t info;
+  waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
+  if (reaped) waitpid(child, nullptr, 0);
+  if (watched) look_until(Seconds(0.7));
+  const std::pair<double, double> joules{world.truth(0).value(), world.truth(1).value()};
+  if (!reaped) waitpid(child, nullptr, 0);
+  return joules;
+}
+
+TEST(KilledProcess, HeldItsDeviceUntilItsEndWhoeverLooked) {
+  for (const bool reaped : {true, false}) {
+    for (const bool watched : {true, false}) {
+      const auto [unseen, seen] = held_until_killed(reaped, watched);
+      EXPECT_NEAR(unseen, seen, 0.03 * seen) << reaped << watched;
+    }
+  }
+}
+
+TEST(KilledProcess, HeldItsDeviceUntilItIsListedNoMore) {
+  const TempTree tree;
+  World world = *World::create(tree / "machine", {"h100", "h100"}, ClockMode::kReal);
+  world.mapping().block().speed = 40;
+  const pid_t child = sleeping_child();
+  for (const int device : {0, 1}) ASSERT_TRUE(world.attach(device, child, 1 << 20));
+  const RealClock clock;
+  clock.sleep_until(clock.now() + Seconds(0.5));
+  const double held = world.truth(1).value();
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  ASSERT_TRUE(world.detach(0, child));
+  EXPECT_NEAR(world.truth(0).value(), held, 0.05 * held);
 }
 
 }  // namespace

@@ -220,6 +220,8 @@ Outcome World::advance(Seconds by) {
     return Error::conflict("simulated time runs by itself here and cannot be moved");
   }
   if (by.value() < 0) return Error::invalid_argument("simulated time does not go back");
+  // This clock stands still between two moves: who is gone has ended before this one.
+  for (int i = 0; i < block.device_count; ++i) drop_dead_processes(block.devices[i]);
   block.manual_now_ns += std::llround(by.value() * 1e9);
   for (int i = 0; i < block.device_count; ++i) {
     catch_up(block, block.devices[i], Until::kNow);

@@ -47,6 +47,16 @@ class Calibrate(CommandTest):
             self.assertIn(said, refused.stderr)
             self.assertFalse(self.kept.exists())
 
+    def test_a_fit_that_contradicts_what_the_source_states_is_refused_or_told(self):
+        for power, said in ((lambda t: load(t) / 1000, "in kW"), (lambda t: 5 * load(t) + 300, "this device alone")):
+            refused = self.calibrate(self.meter(power))
+            self.assertEqual(refused.returncode, 2, refused.stdout)
+            self.assertIn(said, refused.stderr)
+            self.assertFalse(self.kept.exists())
+        told = self.calibrate(self.meter(lambda t: 1.4 * load(t)))
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("this device alone", told.stderr)
+
     def test_a_fit_that_narrows_nothing_is_refused(self):
         refused = self.calibrate(self.meter(load), "--meter-accuracy", "0.2")
         self.assertEqual(refused.returncode, 2, refused.stdout)

@@ -20,6 +20,18 @@ class Compare(TwinTest):
         self.assertEqual(noted.returncode, 1)
         self.assertIn("note: unlike statuses: measured", noted.stdout)
 
+    def test_gains_of_two_machines_do_not_cancel(self):
+        def run(host, joules):
+            energy = {"joules": joules, "expanded_j": joules * 0.12, "random_j": 0.5, "status": "measured", "boundary": "B0",
+                      "systematic": [{"sensor": "cpu:0/package/gain", "sigma_j": joules * 0.058}],
+                      "source": "cpu:0/package", "grade": "C"}
+            return self.write(f"{host}-{joules}.json", json.dumps(
+                {"schema": "perjoule.run.v1", "host": host, "duration_s": 2, "total": energy}))
+        apart = self.call("compare", run("n1", 150), run("n2", 162))
+        self.assertEqual(apart.returncode, 0, apart.stdout)
+        self.assertIn("of two machines, n1 and n2", apart.stdout)
+        self.assertEqual(self.call("compare", run("n1", 150), run("n1", 162)).returncode, 1)
+
     def test_unlike_sources(self):
         self.on_twin("unlike_sources")
 

@@ -29,6 +29,28 @@ class Run(CommandTest):
         self.assertGreater(document["total"]["joules"] / document["duration_s"], 500)
         self.assertEqual([n for s in document["sources"] for n in s["notes"]], [])
 
+    def frozen(self, fault, *script):
+        return self.json("twin", "run", "--gpu", "h100", "--fault", "freeze:gpu=0," + fault, "--", *script)
+
+    def test_a_counter_that_does_not_move_is_missing_and_not_zero(self):
+        document = self.frozen("from=0s,until=100s", COMMAND, "run", "--quiet", "--no-store", "--json", "--sources", "gpu",
+                               "--", "sleep", "0.8")
+        self.assertEqual(document["total"]["status"], "missing")
+        self.assertIn("no energy is known", " ".join(n for s in document["sources"] for n in s["notes"]))
+
+    def test_what_a_counter_held_back_from_before_the_run_is_not_the_runs(self):
+        document = self.frozen("from=0.2s,until=3s", "sh", "-c",
+                               f"sleep 1.5; {COMMAND} run --quiet --no-store --json --sources gpu -- sleep 2.5")
+        self.assertTrue(document["total"]["upper_bound"])
+        self.assertEqual(document["total"]["grade"], "D")
+        self.assertIn("of the time before: upper bound", " ".join(n for s in document["sources"] for n in s["notes"]))
+
+    def test_a_slow_driver_delays_no_end(self):
+        document = self.json("twin", "run", "--gpu", "h100:8", "--fault",
+                             "slow:call=nvmlDeviceGetProcessUtilization,delay=100ms", "--", COMMAND, "run", "--quiet",
+                             "--no-store", "--json", "--sources", "gpu", "--", "sleep", "1.1")
+        self.assertLess(document["duration_s"], 1.6)
+
     def test_what_a_run_takes_is_estimated_with_its_interval_everywhere(self):
         nothing = {"PERJOULE_SYSFS_ROOT": str(self.folder), "PERJOULE_NVML": "/nonexistent.so"}
         interval = r"\d m?J \([\d.]+ m?J to [\d.]+ m?J\)"
