@@ -1,8 +1,9 @@
 // A plan: the setting of the knobs for every instruction of one iteration, made from measured
 // options only.
 //
-//   const PipelinePlan plan = round_schedule(problem, frontier.schedules()[0], frontier);
-//   plan.gap();   // how far above the least energy that any plan of that time can have
+//   const double bound = frontier.cost_at(schedule.makespan);
+//   const PipelinePlan plan = round_schedule(problem, schedule, bound);
+//   plan.effective - plan.bound;   // J above the least that any plan of that time can have
 //
 // The exact schedule gives an instruction any duration between two measured ones; the hardware has
 // only those that were measured. Rounding keeps the iteration's time:
@@ -10,12 +11,10 @@
 //      exact schedule. What one leaves over, the next one has.
 //   2. give back: what is left over where stages wait for one another goes to the instructions that
 //      save most by it.
-//   3. mix: where all stages of a steady pipeline would need a duration that no option has,
-//   rounding
-//      loses on every microbatch. Then the first microbatches run as in a slower plan that loses
+//   3. mix: where all stages of a steady pipeline would need a duration that no option has, each
+//      microbatch loses by rounding. Then the first microbatches run as in a slower plan that loses
 //      little and the others as in a faster one.
-//   4. polish: an instruction is made faster where others save more by the time that it leaves
-//   them.
+//   4. polish: an instruction is made faster where others save more by the time that it leaves.
 //   5. dive: what would need a duration between two options is held to the faster one, and the rest
 //      is solved anew.
 #pragma once
