@@ -24,10 +24,10 @@ class PowerLimit(TwinTest):
         cost = lambda point: 0.5 * point["energy"]["joules"] + 0.5 * 300 * point["time_s"]
         result = found["result"]
         chosen = result["chosen"]["settings"]["power limit"]
-        # 225 and 250 W are near a tie: within a thousandth of one another where the search measures them, and up to 1.3 %
-        # apart in the sweep, whose steps at 225 W are 2 % longer. Either is the answer; no other limit is within 2 %.
+        # 225 and 250 W are near a tie, and which is better depends on how warm the chip is: it leaks more, and a cap then
+        # costs more time (687 ms a step at 225 W when cold, 721 ms when warm). So both are asked of a warm one.
         there = next(point for point in swept if point["settings"]["power limit"] == chosen)
-        self.assertLess(cost(there), 1.02 * min(map(cost, swept)))
+        self.assertLess(cost(there), 1.01 * min(map(cost, swept)))
         # A job of 30 minutes, against what the usual 50 steps under each limit took above the chosen one.
         chosen = result["chosen"]["energy"]["joules"]
         steps = 1800 / 0.67
@@ -143,6 +143,7 @@ class Scenes:
         self.folder = folder
 
     def tuned(self):
+        subprocess.run([COMMAND, "twin", "work", "resnet50", "--steps", "40"], check=True, stdout=subprocess.DEVNULL)
         with (self.folder / "tuned.json").open("w") as out:
             subprocess.run([COMMAND, "train", "power-limit", "--json", "--warm-up", "1", "--profile", "3", *WORK,
                             "34"], check=True, stdout=out)
