@@ -251,7 +251,7 @@ std::string to_text(Hertz frequency, int digits) {
 }
 
 std::string to_text(Seconds time, int digits) {
-  const double magnitude = std::abs(time.value());
+  const double magnitude = std::isfinite(time.value()) ? std::abs(time.value()) : 0;
   if (magnitude >= 3 * 3600) return significant(time.value() / 3600, digits) + " h";
   if (magnitude >= 600) return significant(time.value() / 60, digits) + " min";
   return with_prefix(time.value(), digits, "s", kLeast, 1);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace perjoule {
 namespace {
 using namespace literals;
@@ -53,6 +55,8 @@ TEST(Text, QuantitiesReadWell) {
   EXPECT_EQ(with_uncertainty(9.6e-13_J, 1.1e-13_J), "960 +- 110 fJ");
   EXPECT_EQ(to_text(0.0021_s, 2), "2.1 ms");
   EXPECT_EQ(to_text(1200.0_s, 3), "20.0 min");
+  EXPECT_EQ(to_text(Seconds(INFINITY)), "inf s");
+  EXPECT_EQ(to_text(Joules(-INFINITY)), "-inf J");
   EXPECT_EQ(to_text(megahertz(1410)), "1410 MHz");
 }
 
