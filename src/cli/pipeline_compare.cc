@@ -103,13 +103,7 @@ Result<int> run(const Arguments& arguments) {
     print(json.dump(2) + "\n");
     return kDone;
   }
-  Table table({{""},
-               {"TIME", Table::Align::kRight},
-               {"ENERGY", Table::Align::kRight},
-               {"SAVED", Table::Align::kRight},
-               {"LONGER", Table::Align::kRight},
-               {"ABOVE BOUND", Table::Align::kRight},
-               {"SWITCHES", Table::Align::kRight}});
+  Table table(iteration_columns());
   const double fastest = static_cast<double>(study.highest().makespan);
   for (const Row& row : rows) {
     const Joules bound = problem.total_energy(study.frontier().cost_at(row.iteration.makespan),

@@ -1,15 +1,11 @@
 #include "cli/pipeline_iteration_file.h"
 
 #include "base/json.h"
+#include "cli/pipeline_plan_file.h"
+#include "pipeline/iteration_detail.h"
 
 namespace perjoule::cli {
 namespace {
-
-Json json_of(const Config& knob) {
-  Json json = Json::object();
-  for (const Setting setting : knob.settings()) json[std::string(setting.name)] = setting.value;
-  return json;
-}
 
 Json json_of(const PipelineProblem& problem, const PipelineStep& step,
              const ActivityDetail& detail) {
@@ -29,7 +25,7 @@ Json json_of(const PipelineProblem& problem, const PipelineStep& step,
   return Json::of(std::move(members));
 }
 
-Json json_of(const StageDetail& stage) {
+Json json_of(const StageIteration& stage) {
   return Json::of({
       {"busy_s", stage.busy.value()},
       {"waited_s", stage.waited.value()},
@@ -68,10 +64,10 @@ std::string iteration_document(const PipelineInput& input, const SimulatedIterat
     document.emplace_back("gap", simulated.plan->gap);
   }
   Json::Array knobs;
-  for (const Config& knob : problem.knobs()) knobs.push_back(json_of(knob));
+  for (const Config& knob : problem.knobs()) knobs.push_back(knob_json(knob));
   document.emplace_back("knobs", std::move(knobs));
   const auto details = activity_details(problem, simulated.option, iteration);
-  const auto stages = stage_details(problem, simulated.option, iteration);
+  const std::vector<StageIteration>& stages = iteration.stages;
   Json::Array by_stage;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     Json stage = json_of(stages[s]);

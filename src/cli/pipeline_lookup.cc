@@ -3,31 +3,17 @@
 
 #include <algorithm>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/pipeline_plan_file.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 
 namespace perjoule::cli {
 namespace {
 
-struct Found {
-  Json document;
-  std::size_t plan = 0;
-  double until = 0;  ///< s
-};
-
-Result<double> number_of(const Json& json, std::string_view name, const std::string& path) {
-  const auto number = json.number(name);
-  if (number) return *number;
-  return Error::invalid_argument(fmt::format("{}: {} is missing or no number", path, name),
-                                 "it is written by: perjoule pipeline plan --output FILE");
-}
-
 /// T' from --until, or as a multiple of the highest setting's iteration time.
-Result<double> straggler_time(const Arguments& arguments, const Json& document,
-                              const std::string& path) {
+Result<Seconds> straggler_time(const Arguments& arguments, const PlanFile& file) {
   if (arguments.has("until") == arguments.has("straggler")) {
     return Error::invalid_argument("one of --until and --straggler is wanted",
                                    "--until 3.4s, or --straggler 1.2 for 1.2 times the time at the "
@@ -35,95 +21,71 @@ Result<double> straggler_time(const Arguments& arguments, const Json& document,
   }
   if (arguments.has("until")) {
     PJ_TRY(const auto until, arguments.read("until", parse_seconds));
-    return until->value();
+    return *until;
   }
   const auto factor = parse_number(arguments.value("straggler"));
-  if (!factor || !(*factor >= 1)) {
-    return Error::invalid_argument("--straggler " + arguments.value("straggler") +
-                                   ": not a factor from 1 up");
-  }
-  const Json* highest = document.find("highest");
-  if (highest == nullptr) {
-    return Error::invalid_argument(path + ": highest is missing");
-  }
-  PJ_TRY(const double time, number_of(*highest, "time_s", path));
-  return time * *factor;
+  if (factor && *factor >= 1) return file.highest.time * *factor;
+  return Error::invalid_argument(
+      "--straggler " + arguments.value("straggler") + ": not a factor from 1 up",
+      "1.2 is a straggler that takes 1.2 times the time at the highest setting");
 }
 
-Result<Found> find(const Arguments& arguments) {
-  const std::string path = arguments.values("PLANS").front();
-  PJ_TRY(const std::string text, read_file(path));
-  Result<Json> document = parse_json(text);
-  if (!document) return fail(document, path);
-  Found found{std::move(*document), 0, 0};
-  const Json* plans = found.document.find("plans");
-  if (found.document.string("schema") != "perjoule.pipeline-plans.v1" || plans == nullptr ||
-      plans->as_array() == nullptr || plans->as_array()->empty()) {
-    return Error::invalid_argument(path + ": not a file of pipeline plans",
-                                   "it is written by: perjoule pipeline plan --output FILE");
+/// The plan that takes least until T' of those that are not late; the fastest where all are.
+std::size_t choose(const PlanFile& file, Seconds until, Seconds cap) {
+  const auto& plans = file.plans;
+  // A double of the same time may differ in its last bit.
+  const auto is_late = [&](std::size_t i) { return plans[i].time > cap * (1 + 1e-12); };
+  std::size_t chosen = 0;
+  for (std::size_t i = 1; i < plans.size(); ++i) {
+    if (is_late(i) != is_late(chosen)) {
+      if (is_late(chosen)) chosen = i;
+    } else if (is_late(i) ? plans[i].time < plans[chosen].time
+                          : plans[i].until(until) < plans[chosen].until(until)) {
+      chosen = i;
+    }
   }
-  PJ_TRY(found.until, straggler_time(arguments, found.document, path));
-  double cap = found.until;
-  const std::string policy = arguments.value("policy");
-  if (policy == "alone") {
-    PJ_TRY(const double least, number_of(found.document, "least_energy_s", path));
-    cap = std::min(cap, least);
-  } else if (policy != "until") {
-    return Error::invalid_argument("--policy " + policy + ": there are until and alone");
-  }
-  double chosen = -1;
-  for (std::size_t i = 0; i < plans->as_array()->size(); ++i) {
-    PJ_TRY(const double time, number_of((*plans->as_array())[i], "time_s", path));
-    // A double of the same time may differ in its last bit.
-    if (time > cap * (1 + 1e-12) || time <= chosen) continue;
-    chosen = time;
-    found.plan = i;
-  }
-  return found;
+  return chosen;
 }
 
 Result<int> run(const Arguments& arguments) {
-  PJ_TRY(const Found found, find(arguments));
-  const std::string path = arguments.values("PLANS").front();
-  const Json& plan = (*found.document.find("plans")->as_array())[found.plan];
-  PJ_TRY(const double time, number_of(plan, "time_s", path));
-  PJ_TRY(const double energy, number_of(plan, "energy_j", path));
-  PJ_TRY(const double blocking, number_of(found.document, "blocking_power_w", path));
-  PJ_TRY(const double stages, number_of(found.document, "stages", path));
-  const double waited = std::max(0.0, found.until - time);
-  const double until = energy + blocking * stages * waited;
-  PJ_TRY(const double highest_time, number_of(*found.document.find("highest"), "time_s", path));
-  PJ_TRY(const double highest_energy, number_of(*found.document.find("highest"), "energy_j", path));
-  const double highest_until =
-      highest_energy + blocking * stages * std::max(0.0, found.until - highest_time);
+  PJ_TRY(const PlanFile file, read_plan_file(arguments.values("PLANS").front()));
+  PJ_TRY(const Seconds until, straggler_time(arguments, file));
+  const std::string policy = arguments.value("policy");
+  if (policy != "alone" && policy != "until") {
+    return Error::invalid_argument("--policy " + policy + ": no policy is called that",
+                                   "there are until and alone");
+  }
+  const Seconds cap = policy == "alone" ? std::min(until, file.least_energy) : until;
+  const std::size_t number = choose(file, until, cap);
+  const PlanFile::Plan& plan = file.plans[number];
+  const Joules energy = plan.until(until);
+  const Joules highest = file.highest.until(until);
   if (arguments.json()) {
     Json json = Json::object();
     json["schema"] = "perjoule.pipeline-lookup.v1";
     json["status"] = "reconstructed";
-    json["until_s"] = found.until;
-    json["policy"] = arguments.value("policy");
-    json["plan"] = static_cast<std::uint64_t>(found.plan);
-    json["time_s"] = time;
-    json["until_j"] = until;
-    json["highest_until_j"] = highest_until;
-    json["knobs"] = *found.document.find("knobs");
-    json["order"] = *found.document.find("order");
-    json["instructions"] = *found.document.find("instructions");
-    json["knob"] = *plan.find("knob");
+    json["until_s"] = until.value();
+    json["policy"] = policy;
+    json["plan"] = static_cast<std::uint64_t>(number);
+    json["time_s"] = plan.time.value();
+    json["until_j"] = energy.value();
+    json["highest_until_j"] = highest.value();
+    for (const std::string_view member : {"knobs", "order", "instructions"}) {
+      json[member] = *file.document.find(member);
+    }
+    json["knob"] = *(*file.document.find("plans")->as_array())[number].find("knob");
     print(json.dump() + "\n");
-    return kDone;
+  } else {
+    print(fmt::format(
+        "While another pipeline takes {}: plan {} of {}, {} (waits {}).\nEnergy until then {}, at "
+        "the highest setting {}: {} saved. Reconstructed.\n",
+        to_text(until), number, file.plans.size(), to_text(plan.time),
+        to_text(std::max(Seconds(0), until - plan.time)), to_text(energy), to_text(highest),
+        percent(1 - energy / highest)));
   }
-  print(fmt::format(
-      "While another pipeline takes {}: plan {} of {}, {} (waits {}).\nEnergy until then {}, at "
-      "the highest setting {}: {} saved. Reconstructed.\n",
-      to_text(Seconds(found.until)), found.plan, found.document.find("plans")->as_array()->size(),
-      to_text(Seconds(time)), to_text(Seconds(waited)), to_text(Joules(until)),
-      to_text(Joules(highest_until)), percent(1 - until / highest_until)));
-  if (time > found.until) {
-    print("It is no straggler: even the fastest plan takes longer.\n");
-    return kAnswerIsNo;
-  }
-  return kDone;
+  if (plan.time <= until * (1 + 1e-12)) return kDone;
+  complain("pipeline lookup: it is no straggler: even the fastest plan takes longer");
+  return kAnswerIsNo;
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ Result<BlockingPower> blocking_power(const Arguments& arguments) {
   }
   if (const auto power = parse_watts(text)) {
     if (power->value() < 0) {
-      return Error::invalid_argument("--blocking-power " + text + ": below zero");
+      return Error::invalid_argument("--blocking-power " + text + ": below zero",
+                                     "a GPU that waits draws power: measure it, in watts");
     }
     return BlockingPower{*power, {}};
   }
@@ -81,6 +82,22 @@ std::vector<Option> pipeline_options() {
       {"energy-scale", "FACTOR", "multiply its energies: a stage of 8 GPUs measured on one has 8",
        "1"},
   };
+}
+
+std::string PipelineInput::heading() const {
+  return fmt::format("{}: {}, {} stages, {} microbatches, {}", source, schedule->name,
+                     schedule->stages.size(), schedule->shape.microbatches,
+                     counted(schedule->size(), "instruction"));
+}
+
+std::vector<Table::Column> iteration_columns() {
+  return {{""},
+          {"TIME", Table::Align::kRight},
+          {"ENERGY", Table::Align::kRight},
+          {"SAVED", Table::Align::kRight},
+          {"LONGER", Table::Align::kRight},
+          {"ABOVE BOUND", Table::Align::kRight},
+          {"SWITCHES", Table::Align::kRight}};
 }
 
 Result<PipelineInput> read_pipeline(const Arguments& arguments) {

@@ -44,13 +44,7 @@ Result<PlanRequest> read_request(const Arguments& arguments) {
 std::string table_of(const PipelineInput& input, const PipelineStudy& study) {
   const PipelineProblem& problem = *input.problem;
   const Iteration& highest = study.highest();
-  Table table({{""},
-               {"TIME", Table::Align::kRight},
-               {"ENERGY", Table::Align::kRight},
-               {"SAVED", Table::Align::kRight},
-               {"LONGER", Table::Align::kRight},
-               {"ABOVE BOUND", Table::Align::kRight},
-               {"SWITCHES", Table::Align::kRight}});
+  Table table(iteration_columns());
   const double fastest = problem.seconds(highest.makespan).value();
   table.add({"all at the highest setting", to_text(problem.seconds(highest.makespan)),
              to_text(highest.energy), "", "", "", std::to_string(highest.switches)});
@@ -105,10 +99,7 @@ Result<int> run(const Arguments& arguments) {
     print(document);
     return kDone;
   }
-  const PipelineSchedule& schedule = *input.schedule;
-  print(fmt::format("{}: {}, {} stages, {} microbatches, {}\n\n", input.source, schedule.name,
-                    schedule.stages.size(), schedule.shape.microbatches,
-                    counted(schedule.size(), "instruction")));
+  print(input.heading() + "\n\n");
   print(table_of(input, study));
   print("\n" + plot_of(input, study));
   print(

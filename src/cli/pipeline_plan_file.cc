@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "base/json.h"
+#include "base/file.h"
 
 namespace perjoule::cli {
 namespace {
@@ -13,19 +13,65 @@ using Out = std::back_insert_iterator<std::string>;
 
 std::string quoted(std::string_view text) { return Json(text).dump(); }
 
-Json json_of(const Config& knob) {
-  Json json = Json::object();
-  for (const Setting setting : knob.settings()) json[std::string(setting.name)] = setting.value;
-  return json;
+void write_iteration(Out out, const PipelineProblem& problem, const Iteration& iteration) {
+  const Watts left = problem.power().least() * static_cast<double>(iteration.stages.size()) +
+                     iteration.left_above_least;
+  fmt::format_to(
+      out, R"("time_s":{},"energy_j":{},"working_j":{},"waiting_j":{},"left_w":{},"switches":{})",
+      problem.seconds(iteration.makespan).value(), iteration.energy.value(),
+      iteration.working.value(), iteration.waiting.value(), left.value(), iteration.switches);
 }
 
-void write_iteration(Out out, const PipelineProblem& problem, const Iteration& iteration) {
-  fmt::format_to(out, R"("time_s":{},"energy_j":{},"working_j":{},"waiting_j":{},"switches":{})",
-                 problem.seconds(iteration.makespan).value(), iteration.energy.value(),
-                 iteration.working.value(), iteration.waiting.value(), iteration.switches);
+tl::unexpected<Error> not_plans(const std::string& path, const std::string& why) {
+  return Error::invalid_argument(path + ": no file of pipeline plans: " + why,
+                                 "it is written by: perjoule pipeline plan --output FILE");
+}
+
+Result<PlanFile::Plan> plan_of(const Json& json, const std::string& path) {
+  double values[3];
+  const std::string_view names[3] = {"time_s", "energy_j", "left_w"};
+  for (int i = 0; i < 3; ++i) {
+    const auto number = json.number(names[i]);
+    if (!number) return not_plans(path, fmt::format("a {} is missing or no number", names[i]));
+    values[i] = *number;
+  }
+  return PlanFile::Plan{Seconds(values[0]), Joules(values[1]), Watts(values[2])};
 }
 
 }  // namespace
+
+Json knob_json(const Config& knob) {
+  Json json = Json::object();
+  for (const Setting setting : knob.settings()) json[setting.name] = setting.value;
+  return json;
+}
+
+Result<PlanFile> read_plan_file(const std::string& path) {
+  PJ_TRY(const std::string text, read_file(path));
+  Result<Json> document = parse_json(text);
+  if (!document) return fail(document, path);
+  PlanFile file{{}, {}, {}, std::move(*document)};
+  if (file.document.string("schema") != "perjoule.pipeline-plans.v1") {
+    return not_plans(path, "its schema is another");
+  }
+  for (const std::string_view member : {"highest", "knobs", "order", "instructions", "plans"}) {
+    if (file.document.find(member) == nullptr) {
+      return not_plans(path, fmt::format("{} is missing", member));
+    }
+  }
+  PJ_TRY(file.highest, plan_of(*file.document.find("highest"), path));
+  const auto least_energy = file.document.number("least_energy_s");
+  if (!least_energy) return not_plans(path, "least_energy_s is missing or no number");
+  file.least_energy = Seconds(*least_energy);
+  const Json::Array* plans = file.document.find("plans")->as_array();
+  if (plans == nullptr || plans->empty()) return not_plans(path, "it has no plans");
+  for (const Json& one : *plans) {
+    PJ_TRY(const PlanFile::Plan plan, plan_of(one, path));
+    if (one.find("knob") == nullptr) return not_plans(path, "a plan has no knob");
+    file.plans.push_back(plan);
+  }
+  return file;
+}
 
 std::string plan_document(const PipelineInput& input, const PipelineStudy& study) {
   const PipelineProblem& problem = *input.problem;
@@ -52,7 +98,7 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
   }
   fmt::format_to(out, "],\n\"knobs\":[");
   for (std::size_t i = 0; i < problem.knobs().size(); ++i) {
-    fmt::format_to(out, "{}{}", i > 0 ? "," : "", json_of(problem.knobs()[i]).dump());
+    fmt::format_to(out, "{}{}", i > 0 ? "," : "", knob_json(problem.knobs()[i]).dump());
   }
   // Each stage's order once; the plans name the knob of each of its steps.
   fmt::format_to(out, "],\n\"order\":[");
@@ -74,13 +120,13 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
     write_iteration(out, problem, one.iteration);
     fmt::format_to(out, ",\"until_requested_j\":{},\"bound_j\":{},\"gap\":{},\n\"knob\":[",
                    one.energy.value(), one.bound.value(), one.gap());
+    const std::vector<std::uint32_t> option = measured_options(problem, one.plan);
     for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
       text += stage > 0 ? ",[" : "[";
       for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
         const std::uint32_t a = schedule.number(stage, i);
-        const PipelineOption& option = problem.options(problem.class_of()[a])[one.plan.option[a]];
         if (i > 0) text += ',';
-        const fmt::format_int number(problem.knob_of(a, option.index));
+        const fmt::format_int number(problem.knob_of(a, option[a]));
         text.append(number.data(), number.size());
       }
       text += ']';

@@ -1,14 +1,39 @@
-// The file of a pipeline's plans, schema perjoule.pipeline-plans.v1 (docs/formats.md).
+// The file of a pipeline's plans, schema perjoule.pipeline-plans.v1 (docs/formats.md): written
+// here, read here.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
+#include "base/json.h"
+#include "base/units.h"
 #include "cli/pipeline_options.h"
 #include "pipeline/planner.h"
 
 namespace perjoule::cli {
 
+/// A setting of the knobs as an object.
+Json knob_json(const Config& knob);
+
 /// Written straight into text: a plan is thousands of small numbers.
 std::string plan_document(const PipelineInput& input, const PipelineStudy& study);
+
+/// What a look-up needs of the file.
+struct PlanFile {
+  struct Plan {
+    Seconds time;
+    Joules energy;  ///< of all stages, until the iteration ends
+    Watts left;     ///< what they draw then, waiting
+    Joules until(Seconds later) const { return energy + left * std::max(Seconds(0), later - time); }
+  };
+  Plan highest;          ///< all at the highest setting
+  Seconds least_energy;  ///< T*
+  std::vector<Plan> plans;
+  Json document;
+};
+
+/// Refuses what is no such file, naming the member that is missing.
+Result<PlanFile> read_plan_file(const std::string& path);
 
 }  // namespace perjoule::cli

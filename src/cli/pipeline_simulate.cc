@@ -47,10 +47,7 @@ Result<SimulatedIteration> at_plan(const PipelineProblem& problem, const PlanReq
       simulated.setting += fmt::format(" ({} is below it)", to_text(time));
     }
   }
-  for (std::uint32_t a = 0; a < planned.plan.option.size(); ++a) {
-    const auto& options = problem.options(problem.class_of()[a]);
-    simulated.option.push_back(options[planned.plan.option[a]].index);
-  }
+  simulated.option = measured_options(problem, planned.plan);
   simulated.plan = {problem.seconds(requested), planned.bound, planned.gap()};
   return simulated;
 }
@@ -88,7 +85,7 @@ Result<SimulatedIteration> simulate(const Arguments& arguments, const PipelinePr
   return at_plan(problem, request);
 }
 
-std::string table_of(const std::vector<StageDetail>& stages) {
+std::string table_of(const std::vector<StageIteration>& stages) {
   Table table({{"STAGE", Table::Align::kRight},
                {"BUSY", Table::Align::kRight},
                {"WAITS", Table::Align::kRight},
@@ -97,7 +94,7 @@ std::string table_of(const std::vector<StageDetail>& stages) {
                {"WAITING", Table::Align::kRight},
                {"SWITCHES", Table::Align::kRight}});
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    const StageDetail& one = stages[s];
+    const StageIteration& one = stages[s];
     table.add({std::to_string(s), to_text(one.busy), to_text(one.waited), to_text(one.energy()),
                to_text(one.working), to_text(one.waiting), std::to_string(one.switches)});
   }
@@ -137,10 +134,7 @@ Result<int> run(const Arguments& arguments) {
     print(iteration_document(input, simulated));
     return kDone;
   }
-  const PipelineSchedule& schedule = *input.schedule;
-  print(fmt::format("{}: {}, {} stages, {} microbatches, {}\n", input.source, schedule.name,
-                    schedule.stages.size(), schedule.shape.microbatches,
-                    counted(schedule.size(), "instruction")));
+  print(input.heading() + "\n");
   print(fmt::format("{}: {}, {}: {} working, {} waiting; {}\n", simulated.setting, to_text(time),
                     to_text(iteration.energy), to_text(iteration.working),
                     to_text(iteration.waiting),
@@ -149,7 +143,7 @@ Result<int> run(const Arguments& arguments) {
     print(fmt::format("asked for {}; {} above the least that any plan can take until then\n",
                       to_text(simulated.plan->requested), percent(simulated.plan->gap, 2)));
   }
-  print("\n" + table_of(stage_details(problem, simulated.option, iteration)));
+  print("\n" + table_of(iteration.stages));
   print("\n" + gantt(problem, simulated.option, iteration, look));
   print("\nReconstructed from the profile; energy of all stages until the last has ended.\n");
   return kDone;

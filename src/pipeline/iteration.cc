@@ -52,27 +52,37 @@ Iteration simulate_iteration(const PipelineProblem& problem,
   EarliestTimes times = earliest_times(problem.network(), problem.order(), durations);
   iteration.makespan = times.makespan;
   iteration.start = std::move(times.start);
-  iteration.waited.resize(schedule.stages.size());
   const std::vector<std::uint32_t> force = settings_in_force(problem, option);
-  for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
+  const auto power_at = [&](std::uint32_t a) {
+    return problem.power().at(problem.knobs()[force[a]]);
+  };
+  const Watts least = problem.power().least();
+  for (std::size_t s = 0; s < schedule.stages.size(); ++s) {
+    StageIteration& stage = iteration.stages.emplace_back();
     Ticks free = 0;
     const auto wait = [&](Ticks until, std::uint32_t at) {
       const Seconds time = problem.seconds(until - free);
-      iteration.waited[stage] += time;
-      iteration.waiting += problem.power().at(problem.knobs()[force[at]]) * time;
+      stage.waited += time;
+      stage.waiting += power_at(at) * time;
+      iteration.above_least += (power_at(at) - least) * time;
     };
-    for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
-      const std::uint32_t a = schedule.number(stage, i);
-      const std::uint32_t before = i > 0 ? a - 1 : a;
+    const auto count = static_cast<std::uint32_t>(schedule.stages[s].size());
+    const std::uint32_t first = schedule.number(s, 0);
+    for (std::uint32_t a = first; a < first + count; ++a) {
+      const std::uint32_t before = a > first ? a - 1 : a;
       wait(iteration.start[a], before);
-      iteration.working += chosen(a).energy;
       free = iteration.start[a] + durations[a];
-      if (force[before] != force[a]) ++iteration.switches;
+      stage.busy += problem.seconds(durations[a]);
+      stage.working += chosen(a).energy;
+      if (force[before] != force[a]) ++stage.switches;
     }
-    if (!schedule.stages[stage].empty()) {
-      const std::uint32_t last = schedule.number(stage, schedule.stages[stage].size() - 1);
-      wait(iteration.makespan, last);
+    if (count > 0) {
+      wait(iteration.makespan, first + count - 1);
+      iteration.left_above_least += power_at(first + count - 1) - least;
     }
+    iteration.working += stage.working;
+    iteration.waiting += stage.waiting;
+    iteration.switches += stage.switches;
   }
   iteration.energy = iteration.working + iteration.waiting;
   return iteration;

@@ -11,14 +11,28 @@
 
 namespace perjoule {
 
+/// One stage's part of an iteration.
+struct StageIteration {
+  Seconds busy;
+  Seconds waited;            ///< busy and waited are the iteration's time together
+  Joules working;            ///< while instructions ran
+  Joules waiting;            ///< while the stage waited
+  std::size_t switches = 0;  ///< neighbouring instructions at unlike settings
+  Joules energy() const { return working + waiting; }
+};
+
 struct Iteration {
   Ticks makespan = 0;
-  std::vector<Ticks> start;     ///< by activity
-  Joules energy;                ///< of all stages until the last has ended, waiting included
-  Joules working;               ///< of it, while instructions ran
-  Joules waiting;               ///< and while GPUs waited
-  std::vector<Seconds> waited;  ///< by stage
-  std::size_t switches = 0;     ///< neighbouring instructions of a stage at unlike settings
+  std::vector<Ticks> start;            ///< by activity
+  std::vector<StageIteration> stages;  ///< the sums below are theirs
+  Joules energy;                       ///< of all stages until the last has ended
+  Joules working;
+  Joules waiting;
+  std::size_t switches = 0;
+  /// What waiting took above the least blocking power, which bounds reckon with; and what all
+  /// stages draw above it once they have ended. 0 where the blocking power is constant.
+  Joules above_least;
+  Watts left_above_least;
 };
 
 /// The setting in force while each activity runs, as an index into problem.knobs(): its option's

@@ -1,4 +1,4 @@
-// What an iteration is made of, by stage and by instruction: for tables, charts and files.
+// What an iteration is made of, by instruction: for charts and files.
 //
 //   const auto steps = activity_details(problem, option, iteration);
 //   steps[problem.schedule().number(2, 0)].slack;   // of the first instruction of stage 2
@@ -26,19 +26,5 @@ struct ActivityDetail {
 std::vector<ActivityDetail> activity_details(const PipelineProblem& problem,
                                              std::span<const std::uint32_t> option,
                                              const Iteration& iteration);
-
-struct StageDetail {
-  Seconds busy;
-  Seconds waited;  ///< busy and waited are the iteration's time together
-  Joules working;  ///< while instructions ran
-  Joules waiting;  ///< while the stage waited
-  std::size_t switches = 0;
-  Joules energy() const { return working + waiting; }
-};
-
-/// By stage; the sums are the iteration's.
-std::vector<StageDetail> stage_details(const PipelineProblem& problem,
-                                       std::span<const std::uint32_t> option,
-                                       const Iteration& iteration);
 
 }  // namespace perjoule

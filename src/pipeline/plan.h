@@ -37,6 +37,10 @@ struct PipelinePlan {
   std::vector<std::uint32_t> option;  ///< by activity, into problem.options(its class)
 };
 
+/// The plan as simulate_iteration() takes it: by activity, into profiled(class).options.
+std::vector<std::uint32_t> measured_options(const PipelineProblem& problem,
+                                            const PipelinePlan& plan);
+
 /// Steps 1 and 2: rounds an exact schedule to measured options. The plan ends no later than the
 /// schedule's makespan. O(activities x options) for each of a bounded number of passes.
 PipelinePlan round_schedule(const PipelineProblem& problem, const Schedule& schedule, double bound);

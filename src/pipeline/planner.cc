@@ -53,6 +53,7 @@ class Rounded {
   Outcome dive_for_shortest();
   void mix();
   void polish();
+  void level();
   /// Gaps above which a step is worth its time: mixing costs a plan's rounding, polishing the
   /// square of the activities, diving another solution.
   static constexpr double kMix = 0.002, kPolish = 0.002, kDive = 0.006;
@@ -65,11 +66,24 @@ class Rounded {
 };
 
 Outcome Rounded::better() {
-  if (!is_rough_) return {};
-  PJ_CHECK(dive_for_shortest());
-  mix();
-  polish();
+  if (is_rough_) {
+    PJ_CHECK(dive_for_shortest());
+    mix();
+    polish();
+  }
+  level();
   return {};
+}
+
+/// A slower plan that takes more than a faster one is no plan: the faster one waits.
+void Rounded::level() {
+  for (std::size_t i = 1; i < plans_.size(); ++i) {
+    const PipelinePlan& faster = plans_[i - 1];
+    if (plans_[i].effective <= faster.effective) continue;
+    plans_[i].option = faster.option;
+    plans_[i].makespan = faster.makespan;
+    plans_[i].effective = faster.effective;
+  }
 }
 
 /// There is no faster plan to mix the shortest with, and whatever it loses the next ones lose too.
@@ -120,13 +134,11 @@ void Rounded::mix() {
 PlannedIteration planned(const PipelineProblem& problem, const PipelinePlan& plan) {
   PlannedIteration one;
   one.plan = plan;
-  std::vector<std::uint32_t> option(plan.option.size());
-  for (std::uint32_t a = 0; a < option.size(); ++a) {
-    option[a] = problem.options(problem.class_of()[a])[plan.option[a]].index;
-  }
-  one.iteration = simulate_iteration(problem, option);
+  one.iteration = simulate_iteration(problem, measured_options(problem, plan));
   one.bound = problem.total_energy(plan.bound, plan.requested);
-  one.energy = problem.total_energy(plan.effective, plan.requested);
+  // Effective energy reckons with the least blocking power; what waiting draws above that is drawn.
+  one.energy = problem.total_energy(plan.effective, plan.requested) + one.iteration.above_least +
+               one.iteration.left_above_least * problem.seconds(plan.requested - plan.makespan);
   return one;
 }
 
@@ -144,19 +156,18 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
                                                          i / (request.points - 1))));
   }
   for (const Seconds time : request.times) {
-    if (!(time.value() > 0)) {
+    if (!(time.value() > 0) || !std::isfinite(time.value())) {
       return Error::invalid_argument(fmt::format("an iteration time of {}", to_text(time)),
-                                     "it is above zero");
+                                     "it is above zero and has an end");
     }
     wanted.makespans.push_back(std::max(shortest, problem.ticks(time)));
   }
   for (const double slowdown : request.slowdowns) {
-    if (!(slowdown >= 1)) {
+    if (!(slowdown >= 1) || !std::isfinite(slowdown)) {
       return Error::invalid_argument(fmt::format("a slowdown of {}", slowdown),
                                      "1 is the shortest iteration; it is at least that");
     }
-    wanted.makespans.push_back(
-        static_cast<Ticks>(std::floor(static_cast<double>(shortest) * slowdown)));
+    wanted.makespans.push_back(problem.ticks(problem.seconds(shortest) * slowdown));
   }
   // More than was asked for, to mix from.
   std::vector<Ticks> asked;
@@ -192,9 +203,11 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
 
 const PlannedIteration& PipelineStudy::for_straggler(Ticks until, StragglerPolicy policy) const {
   const Ticks cap = policy == StragglerPolicy::kLeastAlone ? std::min(until, least_energy_) : until;
-  const auto after =
-      std::partition_point(plans_.begin(), plans_.end(),
-                           [cap](const PlannedIteration& one) { return one.plan.makespan <= cap; });
+  // By what was asked for, which is in order; no plan takes longer, and none less energy than one
+  // behind it.
+  const auto after = std::partition_point(
+      plans_.begin(), plans_.end(),
+      [cap](const PlannedIteration& one) { return one.plan.requested <= cap; });
   return after == plans_.begin() ? plans_.front() : *(after - 1);
 }
 

@@ -80,10 +80,44 @@ TEST(Planner, TimesAreMadeOfWhatWasAskedFor) {
                                    (21'000'000 + study->longest()) / 2, study->longest()));
 }
 
+TEST(Planner, ATimeBeyondAllMeasureIsTheLongestThatSaves) {
+  const Pipeline pipeline(small(), 4, 50);
+  for (const double time : {1e9, 1e30, 1e300}) {
+    const auto study = study_pipeline(
+        *pipeline,
+        {.points = 0, .times = {Seconds(time)}, .slowdowns = {time}, .least_energy = false});
+    ASSERT_TRUE(study);
+    ASSERT_EQ(study->plans().size(), 1U);
+    EXPECT_EQ(study->plans()[0].plan.requested, study->longest());
+  }
+}
+
+// The bound reckons with the least blocking power; a plan that waits at a dearer setting pays for
+// it.
+TEST(Planner, WaitingAtADearerSettingIsInThePlansEnergy) {
+  const Pipeline pipeline(small(), 4, 50);
+  BlockingPower power{Watts(90), {}};
+  power.by_knob.push_back({Config(std::vector<Setting>{{"frequency", "1000"}}), Watts(50)});
+  const auto problem = PipelineProblem::make(*pipeline.profile, *pipeline.schedule, power);
+  ASSERT_TRUE(problem);
+  const auto study = study_pipeline(*problem, {.points = 8});
+  ASSERT_TRUE(study);
+  for (const PlannedIteration& one : study->plans()) {
+    const Seconds after = problem->seconds(one.plan.requested - one.plan.makespan);
+    // As simulated, then waiting: at 50 W a stage at the least, at 90 W at most.
+    EXPECT_GE(one.energy.value(), (one.iteration.energy + Watts(100) * after).value() - 1e-3);
+    EXPECT_LE(one.energy.value(), (one.iteration.energy + Watts(180) * after).value() + 1e-3);
+    EXPECT_GE(one.gap(), 0);
+  }
+  EXPECT_GT(study->plans().front().iteration.above_least.value(), 0);
+}
+
 TEST(Planner, WhatMakesNoSenseIsRefused) {
   const Pipeline pipeline(small(), 4, 50);
   EXPECT_FALSE(study_pipeline(*pipeline, {.points = 0, .times = {Seconds(0)}}));
   EXPECT_FALSE(study_pipeline(*pipeline, {.points = 0, .times = {Seconds(NAN)}}));
+  EXPECT_FALSE(study_pipeline(*pipeline, {.points = 0, .times = {Seconds(INFINITY)}}));
+  EXPECT_FALSE(study_pipeline(*pipeline, {.points = 0, .times = {}, .slowdowns = {INFINITY}}));
   EXPECT_FALSE(study_pipeline(*pipeline, {.points = 0, .times = {}, .slowdowns = {0.9}}));
 }
 
@@ -170,6 +204,7 @@ RC_GTEST_PROP(Planner, PlansAreInTimeAboveTheBoundAndNeverWorseThanTheHighestSet
   const auto study = study_pipeline(problem, {.points = 12});
   RC_ASSERT(study);
   double effective = INFINITY;
+  double planned = INFINITY;
   Ticks last = 0;
   for (const PlannedIteration& one : study->plans()) {
     RC_ASSERT(one.plan.makespan <= one.plan.requested);
@@ -180,6 +215,9 @@ RC_GTEST_PROP(Planner, PlansAreInTimeAboveTheBoundAndNeverWorseThanTheHighestSet
     // Energy of the bound never rises with the time that is allowed.
     RC_ASSERT(one.plan.bound <= effective + 1e-9 * std::abs(effective));
     effective = one.plan.bound;
+    // Nor does that of the plans.
+    RC_ASSERT(one.plan.effective <= planned);
+    planned = one.plan.effective;
     // Every joule is of an instruction or of waiting.
     RC_ASSERT(
         std::abs((one.iteration.working + one.iteration.waiting - one.iteration.energy).value()) <

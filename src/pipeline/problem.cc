@@ -142,7 +142,8 @@ Ticks PipelineProblem::longest() const {
 
 Ticks PipelineProblem::ticks(Seconds time) const {
   // A request of 1.2 s is 1.2 s, not a tick less for what a double makes of it.
-  return static_cast<Ticks>(std::floor(time.value() * ticks_a_second_ * (1 + 1e-15) + 1e-6));
+  const double ticks = std::floor(time.value() * ticks_a_second_ * (1 + 1e-15) + 1e-6);
+  return static_cast<Ticks>(std::clamp(ticks, -0x1p62, 0x1p62));
 }
 
 Joules PipelineProblem::total_energy(double effective, Ticks makespan) const {

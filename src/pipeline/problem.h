@@ -60,6 +60,7 @@ class PipelineProblem {
   Seconds seconds(Ticks ticks) const {
     return Seconds(static_cast<double>(ticks) / ticks_a_second_);
   }
+  /// Whole ticks in a time, held to what a makespan can be.
   Ticks ticks(Seconds time) const;
   std::uint32_t classes() const { return static_cast<std::uint32_t>(classes_.size()); }
   /// A measured option's time in ticks.

@@ -91,6 +91,15 @@ PipelinePlan plan_of(const Assignment& assigned, double bound) {
 
 }  // namespace
 
+std::vector<std::uint32_t> measured_options(const PipelineProblem& problem,
+                                            const PipelinePlan& plan) {
+  std::vector<std::uint32_t> option(plan.option.size());
+  for (std::uint32_t a = 0; a < option.size(); ++a) {
+    option[a] = problem.options(problem.class_of()[a])[plan.option[a]].index;
+  }
+  return option;
+}
+
 PipelinePlan round_schedule(const PipelineProblem& problem, const Schedule& schedule,
                             double bound) {
   Assignment assigned = dithered(problem, schedule);

@@ -3,8 +3,8 @@
 //
 //   PJ_TRY(const PipelineSchedule schedule,
 //          make_schedule("1f1b", {.stages = 8, .microbatches = 12}));
-//   PJ_TRY(const PipelineSchedule own, make_schedule("order.csv", {.stages = 8, .microbatches =
-//   0}));
+//   PJ_TRY(const PipelineSchedule own,
+//          make_schedule("order.csv", {.stages = 8, .microbatches = 0}));
 //
 // Instructions of one stage run one behind the other; that order needs no precedences. Each
 // schedule is one small file (schedule_gpipe.cc, schedule_1f1b.cc, ...).

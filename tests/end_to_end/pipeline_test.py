@@ -1,4 +1,5 @@
 """perjoule pipeline on profiles and order files, good and bad: figures, schema, message, exit status."""
+import json
 import re
 
 from command import CommandTest, main
@@ -122,6 +123,69 @@ class Pipeline(CommandTest):
         self.refused(profile(), "--microbatches", "6", "--schedule", "interleaved", "--chunks", "2", wanted=("multiple",))
         self.refused(profile(), "--microbatches", "8", "--chunks", "2", wanted=("interleaved",))
         self.refused(profile(3), "--microbatches", "8", "--schedule", "dualpipe", wanted=("even",))
+
+    def planned(self, *words):
+        path = self.folder / "plans.json"
+        result = self.call("pipeline", "plan", self.write("p.csv", profile()), *COMMON, "--microbatches", "6", "--output",
+                           str(path), *words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return path, json.loads(path.read_text())
+
+    def test_a_plan_says_what_it_takes_and_how_far_it_is_from_the_bound(self):
+        _, document = self.planned("--points", "5")
+        self.assertEqual(document["schema"], "perjoule.pipeline-plans.v1")
+        self.assertAlmostEqual(document["highest"]["left_w"], 4 * 70, 6)
+        until = 0
+        for plan in document["plans"]:
+            self.assertLessEqual(plan["time_s"], plan["requested_s"] + 1e-9)
+            self.assertAlmostEqual(plan["gap"], plan["until_requested_j"] / plan["bound_j"] - 1, 9)
+            self.assertGreaterEqual(plan["gap"], -1e-9)
+            self.assertEqual([len(stage) for stage in plan["knob"]], [len(stage) for stage in document["order"]])
+            self.assertGreater(plan["requested_s"], until)
+            until = plan["requested_s"]
+
+    def test_a_straggler_gets_the_plan_that_takes_least_until_its_end(self):
+        path, document = self.planned("--points", "30")
+        highest = document["highest"]
+        for factor in (1, 1.1, 1.2, 1.5):
+            until = factor * highest["time_s"]
+            found = {policy: self.json("pipeline", "lookup", str(path), "--straggler", str(factor), "--policy", policy, "--json")
+                     for policy in ("until", "alone")}
+            in_time = [p["energy_j"] + p["left_w"] * (until - p["time_s"]) for p in document["plans"]
+                       if p["time_s"] <= until * (1 + 1e-12)]
+            self.assertAlmostEqual(found["until"]["until_j"], min(in_time), 6)
+            self.assertLessEqual(found["until"]["until_j"], found["alone"]["until_j"] + 1e-9)
+            self.assertLess(found["until"]["until_j"], found["until"]["highest_until_j"])
+            self.assertLessEqual(found["alone"]["time_s"], max(document["least_energy_s"], document["shortest_s"]) + 1e-9)
+            self.assertEqual(found["until"]["knob"], document["plans"][found["until"]["plan"]]["knob"])
+        quick = self.call("pipeline", "lookup", str(path), "--until", "1ms")
+        self.assertEqual(quick.returncode, 1)
+        self.assertIn("no straggler", quick.stderr)
+
+    def test_files_that_hold_no_plans_are_refused(self):
+        path, document = self.planned("--points", "2")
+        spoilt = [json.dumps({**document, "schema": "other"}), "{", "[]", "", json.dumps({**document, "plans": []}),
+                  json.dumps({**document, "plans": [{"time_s": 1, "energy_j": 2, "left_w": 3}]}),
+                  json.dumps({**document, "highest": {"time_s": "1"}}), json.dumps({**document, "least_energy_s": None})]
+        spoilt += [json.dumps({k: v for k, v in document.items() if k != missing}) for missing in document
+                   if missing in ("highest", "knobs", "order", "instructions", "plans", "least_energy_s")]
+        for content in spoilt:
+            for words in (("--until", "1s"), ("--straggler", "1.1", "--json")):
+                with self.subTest(content[:80]):
+                    result = self.call("pipeline", "lookup", self.write("bad.json", content), *words)
+                    self.assertEqual(result.returncode, 2, result.stderr)
+                    self.assertIn("bad.json", result.stderr)
+        for words in ((), ("--until", "1s", "--straggler", "2"), ("--straggler", "0.5"), ("--until", "1s", "--policy", "best")):
+            self.assertEqual(self.call("pipeline", "lookup", str(path), *words).returncode, 2, words)
+
+    def test_no_other_method_takes_less_than_the_bound_of_its_time(self):
+        document = self.json("pipeline", "compare", self.write("p.csv", profile()), *COMMON, "--microbatches", "6", "--json")
+        self.assertEqual(document["schema"], "perjoule.pipeline-comparison.v1")
+        methods = {row["method"]: row for row in document["results"]}
+        for method in ("highest", "plan_same_time", "envpipe_balanced", "envpipe_greedy", "uniform", "zeus_global", "zeus_per_stage"):
+            self.assertGreaterEqual(methods[method]["energy_j"], methods[method]["bound_j"] * (1 - 1e-6), method)
+        self.assertAlmostEqual(document["intrinsic_bloat"], 1 - methods["plan_same_time"]["energy_j"] / methods["highest"]["energy_j"], 9)
+        self.assertLessEqual(methods["plan_same_time"]["time_s"], methods["highest"]["time_s"] + 1e-9)
 
     def test_what_cannot_be_simulated_is_refused(self):
         for words, wanted in ((("--uniform", "1100"), "1400, 1200, 1000"), (("--highest", "--time", "1s"), "both"),
