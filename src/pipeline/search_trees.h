@@ -1,5 +1,5 @@
-// What the source of a flow network reaches over arcs with room, and what reaches the sink: two trees
-// that are kept while flow grows.
+// What the source of a flow network reaches over arcs with room, and what reaches the sink: two
+// trees that are kept while flow grows.
 //
 //   SearchTrees trees(net);
 //   trees.grow_anew();
@@ -8,8 +8,8 @@
 //     trees.mend();
 //   }
 //
-// Filling a path closes some arcs of it. Only what hung below those looks for a new place, in either
-// tree (after Boykov and Kolmogorov 2004).
+// Filling a path closes some arcs of it. Only what hung below those looks for a new place, in
+// either tree (after Boykov and Kolmogorov 2004).
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ class SearchTrees {
   /// Finds what hung below the arcs that this closed a new place. O(what hung there).
   void mend();
   /// Fills shortest paths until none is left (Dinic 1970) and grows both trees anew: many paths of
-  /// one makespan, as identical microbatches give, cost less this way. False where one has no bound.
+  /// one makespan, as identical microbatches give, cost less this way. False where one has no
+  /// bound.
   bool fill_all();
   /// Takes a node of neither tree, over a half that leaves the source's tree, and what it reaches;
   /// answers those that joined.
@@ -61,7 +62,7 @@ class SearchTrees {
 
   ResidualNetwork& net_;
   std::vector<Tree> tree_;
-  std::vector<Half> parent_;  ///< the arc towards the tree's root, as the node sees it
+  std::vector<Half> parent_;              ///< the arc towards the tree's root, as the node sees it
   std::vector<std::uint32_t> joined_[3];  ///< by tree: nodes to spread from
   std::vector<std::uint32_t> detached_;
   std::vector<std::uint8_t> was_source_;  ///< of each detached node
