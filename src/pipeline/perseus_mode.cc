@@ -65,6 +65,7 @@ std::vector<PerseusCandidate> perseus_candidates(const ProfiledInstruction& inst
     if (!is_new && one.candidate.effective > at->second.effective) at->second = one.candidate;
   }
   std::vector<PerseusCandidate> candidates;
+  candidates.reserve(by_time.size());
   for (const auto& [time, candidate] : by_time) candidates.push_back(candidate);
   return candidates;
 }

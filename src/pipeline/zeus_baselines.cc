@@ -52,6 +52,7 @@ std::vector<ZeusCandidate> zeus_global(const PipelineProblem& problem, double et
       });
   if (settings.size() > 1) settings.pop_back();
   std::vector<std::vector<std::uint32_t>> choices;
+  choices.reserve(settings.size());
   for (UniformSetting& setting : settings) choices.push_back(std::move(setting.option));
   return by_cost(problem, eta, std::move(choices));
 }
