@@ -90,10 +90,20 @@ TEST_F(GpuWatchTest, ARunThatNobodyLookedAtSaysSo) {
   options.shared_gpus = devices_;
   options.pid = ::getpid();
   options.duration = Seconds(1e-4);
-  const auto result = run_command(meter, options);
-  ASSERT_TRUE(result) << result.error().text();
-  ASSERT_EQ(result->measurement.notes.size(), 1U);
-  EXPECT_NE(result->measurement.notes[0].find("who held gpu:0, gpu:1"), std::string::npos);
+  // A machine that has other things to do may look at one of them after all; then again.
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const auto result = run_command(meter, options);
+    ASSERT_TRUE(result) << result.error().text();
+    std::string unseen;
+    for (const DeviceUsage& usage : result->gpu_usage) {
+      if (usage.asked == 0) unseen += (unseen.empty() ? "" : ", ") + usage.device;
+    }
+    if (unseen.empty()) continue;
+    ASSERT_EQ(result->measurement.notes.size(), 1U);
+    EXPECT_NE(result->measurement.notes[0].find("who held " + unseen), std::string::npos);
+    if (unseen == "gpu:0, gpu:1") return;
+  }
+  FAIL() << "a run of a tenth of a millisecond was looked at a hundred times";
 }
 
 TEST_F(GpuWatchTest, ACommandsEndAndUnitsWaitForNoDriver) {
