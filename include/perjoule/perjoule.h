@@ -201,6 +201,60 @@ PJ_API const char* pj_steps_json(pj_steps* steps);
 /* Puts every limit back and frees, whatever the answer. Before pj_close. NULL is fine. */
 PJ_API pj_status pj_steps_end(pj_steps* steps);
 
+/* A rank of a pipeline-parallel training: tells the plan server (`perjoule pipeline run`) what its
+ * instructions take, and sets its GPU's clock before each as the plan has it.
+ *
+ *   pj_pipeline_options options = {sizeof options};
+ *   options.stage = stage;
+ *   pj_pipeline* rank;
+ *   pj_pipeline_join(session, &options, &rank);
+ *   for (...) {
+ *     pj_pipeline_begin_iteration(rank);
+ *     pj_pipeline_begin(rank, "forward", microbatch, 0);  forward();  pj_pipeline_end(rank);
+ *     pj_pipeline_end_iteration(rank);
+ *   }
+ *   pj_pipeline_leave(rank);
+ *
+ * When the server ends, or the GPU takes a setting no more, the next call says why, the GPU is as
+ * it was found, and every later call succeeds and does nothing: the training can go on. A rank
+ * belongs to one thread at a time. */
+typedef struct pj_pipeline pj_pipeline;
+
+typedef struct pj_pipeline_options {
+  size_t struct_size;
+  const char* server; /* the socket; NULL: that of the variable PERJOULE_PIPELINE */
+  const char* device; /* its GPU ("gpu:0", "GPU-8f2c..."); NULL: the one this process may see */
+  int32_t pipeline;   /* data-parallel replica, from 0 */
+  int32_t stage;      /* from 0 */
+  int32_t tensor;     /* among the GPUs that share the stage, from 0 */
+  int32_t sync; /* PJ_SYNC_...: waits for the GPU before an instruction begins and before it ends */
+  int32_t (*callback)(void* user); /* for PJ_SYNC_CALLBACK; 0 for success */
+  void* user;
+} pj_pipeline_options;
+
+/* PJ_NOT_FOUND where no server is named, PJ_UNAVAILABLE where none answers. `session` and `options`
+ * as in pj_steps_begin; close the session after the rank has left. */
+PJ_API pj_status pj_pipeline_join(pj_session* session, const pj_pipeline_options* options,
+                                  pj_pipeline** rank);
+/* Tells what the iteration before took, and learns the settings of this one. */
+PJ_API pj_status pj_pipeline_begin_iteration(pj_pipeline* rank);
+/* An instruction of the stage's order, by its name in the schedule ("forward", "backward"), its
+ * microbatch and chunk. Its setting is asked for; a thread of the library's carries it out. */
+PJ_API pj_status pj_pipeline_begin(pj_pipeline* rank, const char* instruction, int32_t microbatch,
+                                   int32_t chunk);
+PJ_API pj_status pj_pipeline_end(pj_pipeline* rank);
+PJ_API pj_status pj_pipeline_end_iteration(pj_pipeline* rank);
+/* Changes with the orders: the same number means the same settings. Below 0 before the first. */
+PJ_API int64_t pj_pipeline_epoch(const pj_pipeline* rank);
+/* Puts the GPU back as found and frees, whatever the answer. NULL is fine. */
+PJ_API pj_status pj_pipeline_leave(pj_pipeline* rank);
+
+/* Another pipeline keeps all waiting: from the next iteration on the others take their time. Of
+ * `pipeline`, that takes `slowdown` times what all take at the highest setting. From any process;
+ * `server` as above. */
+PJ_API pj_status pj_straggler_begin(const char* server, int32_t pipeline, double slowdown);
+PJ_API pj_status pj_straggler_end(const char* server, int32_t pipeline);
+
 /* Tells `perjoule run --unit` around this process that units of work are done; without one it does
  * nothing. */
 PJ_API pj_status pj_unit_done(double units);

@@ -124,6 +124,7 @@ class Session {
 
  private:
   friend class Steps;
+  friend class PipelineRank;
   std::unique_ptr<pj_session, void (*)(pj_session*)> session_{nullptr, pj_close};
 };
 
@@ -160,6 +161,50 @@ class Steps {
     void operator()(pj_steps* steps) const { (void)pj_steps_end(steps); }
   };
   std::unique_ptr<pj_steps, End> steps_;
+};
+
+/// A rank of a pipeline-parallel training; see pj_pipeline_join. The session must outlive it.
+///
+///   pj::PipelineRank rank(session, stage);
+///   rank.begin_iteration();
+///   rank.run("forward", microbatch, [&] { forward(microbatch); });
+///   rank.end_iteration();
+class PipelineRank {
+ public:
+  PipelineRank(Session& session, int stage) {
+    pj_pipeline_options options{};
+    options.struct_size = sizeof(options);
+    options.stage = stage;
+    join(session, options);
+  }
+  PipelineRank(Session& session, const pj_pipeline_options& options) { join(session, options); }
+
+  void begin_iteration() { check(pj_pipeline_begin_iteration(rank_.get())); }
+  void begin(const std::string& instruction, int microbatch, int chunk = 0) {
+    check(pj_pipeline_begin(rank_.get(), instruction.c_str(), microbatch, chunk));
+  }
+  void end() { check(pj_pipeline_end(rank_.get())); }
+  template <typename Work>
+  void run(const std::string& instruction, int microbatch, const Work& work, int chunk = 0) {
+    begin(instruction, microbatch, chunk);
+    work();
+    end();
+  }
+  void end_iteration() { check(pj_pipeline_end_iteration(rank_.get())); }
+  std::int64_t epoch() const { return pj_pipeline_epoch(rank_.get()); }
+  /// Puts the GPU back as found; the destructor does too, but cannot say that it failed.
+  void leave() { check(pj_pipeline_leave(rank_.release())); }
+
+ private:
+  void join(Session& session, const pj_pipeline_options& options) {
+    pj_pipeline* rank = nullptr;
+    check(pj_pipeline_join(session.session_.get(), &options, &rank));
+    rank_.reset(rank);
+  }
+  struct Leave {
+    void operator()(pj_pipeline* rank) const { (void)pj_pipeline_leave(rank); }
+  };
+  std::unique_ptr<pj_pipeline, Leave> rank_;
 };
 
 }  // namespace pj

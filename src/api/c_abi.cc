@@ -5,24 +5,22 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
+#include "api/c_abi_parts.h"
 #include "api/guard.h"
-#include "api/session.h"
 #include "api/step_tuner.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "meter/measurement_json.h"
-#include "meter/sync.h"
 
 using perjoule::Error;
 using perjoule::guard;
 using perjoule::Outcome;
+using perjoule::c_abi::give;
+using perjoule::c_abi::need;
+using perjoule::c_abi::taken;
 
-struct pj_session {
-  std::unique_ptr<perjoule::Session> session;
-};
 struct pj_window {
   perjoule::Window window;
 };
@@ -36,34 +34,6 @@ struct pj_result {
 };
 
 namespace {
-
-/// Copies what the caller's struct has room for: an older caller's is shorter, a newer one's
-/// longer.
-template <typename Struct>
-Outcome give(Struct full, Struct* target) {
-  if (target == nullptr) return Error::invalid_argument("the struct to fill is null");
-  const std::size_t size = target->struct_size;
-  if (size < 2 * sizeof(std::size_t)) {
-    return Error::invalid_argument("struct_size is not set",
-                                   "set it to sizeof the struct before the call");
-  }
-  full.struct_size = size;
-  std::memcpy(static_cast<void*>(target), &full, std::min(size, sizeof(Struct)));
-  return {};
-}
-
-/// The caller's options over defaults of zero.
-template <typename Struct>
-perjoule::Result<Struct> taken(const Struct* options) {
-  Struct full{};
-  if (options == nullptr) return full;
-  if (options->struct_size < 2 * sizeof(std::size_t)) {
-    return Error::invalid_argument("struct_size is not set",
-                                   "set it to sizeof the struct before the call");
-  }
-  std::memcpy(static_cast<void*>(&full), options, std::min(options->struct_size, sizeof(Struct)));
-  return full;
-}
 
 pj_energy energy_of(const perjoule::Energy& energy) {
   pj_energy out{};
@@ -107,24 +77,7 @@ perjoule::Result<perjoule::WindowOptions> window_options(perjoule::Meter& meter,
   perjoule::WindowOptions out;
   PJ_TRY(out.sources, chosen_sources(meter, options));
   out.tick_aligned = options.tick_aligned != 0;
-  switch (options.sync) {
-    case PJ_SYNC_AUTO:
-      out.sync = perjoule::find_device_sync();
-      break;
-    case PJ_SYNC_NONE:
-      break;
-    case PJ_SYNC_CALLBACK:
-      if (options.callback == nullptr)
-        return Error::invalid_argument("PJ_SYNC_CALLBACK without a callback");
-      out.sync = [callback = options.callback, user = options.user]() -> Outcome {
-        if (callback(user) != 0) return Error::unavailable("the synchronise callback failed");
-        return {};
-      };
-      break;
-    default:
-      return Error::invalid_argument(
-          "sync is none of PJ_SYNC_AUTO, PJ_SYNC_NONE, PJ_SYNC_CALLBACK");
-  }
+  PJ_TRY(out.sync, perjoule::c_abi::sync_of(options));
   return out;
 }
 
@@ -147,11 +100,6 @@ perjoule::Result<perjoule::PowerLimitPlan> step_plan(const pj_steps_options* giv
   plan.least_time = perjoule::Seconds(or_usual(options.least_s, plan.least_time.value()));
   plan.drift = or_usual(options.drift, plan.drift);
   return plan;
-}
-
-Outcome need(const void* pointer, const char* what) {
-  if (pointer == nullptr) return Error::invalid_argument(std::string(what) + " is null");
-  return {};
 }
 
 }  // namespace

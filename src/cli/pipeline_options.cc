@@ -9,34 +9,6 @@
 namespace perjoule::cli {
 namespace {
 
-Result<int> count_option(const Arguments& arguments, std::string_view option) {
-  const std::string text = arguments.value(option);
-  const auto count = parse_integer(text);
-  if (count && *count >= 1 && *count <= 1'000'000) return static_cast<int>(*count);
-  return Error::invalid_argument(fmt::format("--{} {}: not a count from 1 up", option, text));
-}
-
-/// All but the number of stages, which the profile has.
-Result<ScheduleShape> schedule_shape(const Arguments& arguments) {
-  ScheduleShape shape;
-  const auto& names = schedule_names();
-  const std::string name = arguments.value("schedule");
-  const bool is_built_in = std::any_of(names.begin(), names.end(), [&](std::string_view other) {
-    return equals_ignoring_case(name, other);
-  });
-  if (arguments.has("microbatches")) {
-    PJ_TRY(shape.microbatches, count_option(arguments, "microbatches"));
-  } else if (is_built_in) {
-    return Error::invalid_argument("--microbatches is missing", "say how many an iteration has");
-  } else {
-    shape.microbatches = 0;  // as the file has it
-  }
-  PJ_TRY(shape.chunks, count_option(arguments, "chunks"));
-  shape.load = arguments.value("data-load");
-  shape.stage_end = list_words(arguments.values("stage-end"));
-  return shape;
-}
-
 Result<double> factor_option(const Arguments& arguments, std::string_view option) {
   const std::string text = arguments.value(option);
   const auto factor = parse_number(text);
@@ -44,7 +16,67 @@ Result<double> factor_option(const Arguments& arguments, std::string_view option
   return Error::invalid_argument(fmt::format("--{} {}: not a factor above 0", option, text));
 }
 
-Result<BlockingPower> blocking_power(const Arguments& arguments) {
+}  // namespace
+
+std::vector<Option> schedule_options() {
+  return {
+      {"microbatches", "COUNT", "of an iteration; an order file knows its own"},
+      {"schedule", "NAME|FILE",
+       fmt::format("the order of instructions: {}, or a CSV file of one's own",
+                   fmt::join(schedule_names(), ", ")),
+       "1f1b"},
+      {"chunks", "COUNT", "model chunks a stage, for the interleaved schedule", "1"},
+      {"data-load", "INSTRUCTION",
+       "the profile's instruction before each forward that a microbatch enters by"},
+      {"stage-end", "INSTRUCTION,...",
+       "those once at the end of each stage: all-reduce, optimizer step", "", true},
+  };
+}
+
+std::vector<Option> profile_options() {
+  return {
+      {"blocking-power", "POWER|FILE",
+       "what a GPU draws while it waits: watts, or a CSV table by setting"},
+      {"time-scale", "FACTOR", "multiply the profile's times", "1"},
+      {"energy-scale", "FACTOR", "multiply its energies: a stage of 8 GPUs measured on one has 8",
+       "1"},
+  };
+}
+
+std::vector<Option> pipeline_options() {
+  std::vector<Option> options = schedule_options();
+  for (Option& option : profile_options()) options.push_back(std::move(option));
+  return options;
+}
+
+Result<int> read_size(const Arguments& arguments, std::string_view option) {
+  const std::string text = arguments.value(option);
+  const auto count = parse_integer(text);
+  if (count && *count >= 1 && *count <= 1'000'000) return static_cast<int>(*count);
+  return Error::invalid_argument(fmt::format("--{} {}: not a count from 1 up", option, text));
+}
+
+Result<ScheduleShape> read_schedule_shape(const Arguments& arguments) {
+  ScheduleShape shape;
+  const auto& names = schedule_names();
+  const std::string name = arguments.value("schedule");
+  const bool is_built_in = std::any_of(names.begin(), names.end(), [&](std::string_view other) {
+    return equals_ignoring_case(name, other);
+  });
+  if (arguments.has("microbatches")) {
+    PJ_TRY(shape.microbatches, read_size(arguments, "microbatches"));
+  } else if (is_built_in) {
+    return Error::invalid_argument("--microbatches is missing", "say how many an iteration has");
+  } else {
+    shape.microbatches = 0;  // as the file has it
+  }
+  PJ_TRY(shape.chunks, read_size(arguments, "chunks"));
+  shape.load = arguments.value("data-load");
+  shape.stage_end = list_words(arguments.values("stage-end"));
+  return shape;
+}
+
+Result<BlockingPower> read_waiting_power(const Arguments& arguments) {
   const std::string text = arguments.value("blocking-power");
   if (text.empty()) {
     return Error::invalid_argument(
@@ -62,26 +94,12 @@ Result<BlockingPower> blocking_power(const Arguments& arguments) {
   return read_blocking_power(text);
 }
 
-}  // namespace
-
-std::vector<Option> pipeline_options() {
-  return {
-      {"microbatches", "COUNT", "of an iteration; an order file knows its own"},
-      {"schedule", "NAME|FILE",
-       fmt::format("the order of instructions: {}, or a CSV file of one's own",
-                   fmt::join(schedule_names(), ", ")),
-       "1f1b"},
-      {"chunks", "COUNT", "model chunks a stage, for the interleaved schedule", "1"},
-      {"data-load", "INSTRUCTION",
-       "the profile's instruction before each forward that a microbatch enters by"},
-      {"stage-end", "INSTRUCTION,...",
-       "those once at the end of each stage: all-reduce, optimizer step", "", true},
-      {"blocking-power", "POWER|FILE",
-       "what a GPU draws while it waits: watts, or a CSV table by setting"},
-      {"time-scale", "FACTOR", "multiply the profile's times", "1"},
-      {"energy-scale", "FACTOR", "multiply its energies: a stage of 8 GPUs measured on one has 8",
-       "1"},
-  };
+Result<PipelineProfile> read_scaled_profile(const Arguments& arguments, const std::string& path) {
+  PJ_TRY(const double time_scale, factor_option(arguments, "time-scale"));
+  PJ_TRY(const double energy_scale, factor_option(arguments, "energy-scale"));
+  PJ_TRY(PipelineProfile profile, PipelineProfile::read(path));
+  profile.scale(time_scale, energy_scale);
+  return profile;
 }
 
 std::string PipelineInput::heading() const {
@@ -102,13 +120,10 @@ std::vector<Table::Column> iteration_columns() {
 
 Result<PipelineInput> read_pipeline(const Arguments& arguments) {
   PipelineInput input;
-  PJ_TRY(ScheduleShape shape, schedule_shape(arguments));
-  PJ_TRY(const double time_scale, factor_option(arguments, "time-scale"));
-  PJ_TRY(const double energy_scale, factor_option(arguments, "energy-scale"));
-  PJ_TRY(BlockingPower power, blocking_power(arguments));
+  PJ_TRY(ScheduleShape shape, read_schedule_shape(arguments));
+  PJ_TRY(BlockingPower power, read_waiting_power(arguments));
   const std::string path = arguments.values("PROFILE").front();
-  PJ_TRY(PipelineProfile profile, PipelineProfile::read(path));
-  profile.scale(time_scale, energy_scale);
+  PJ_TRY(PipelineProfile profile, read_scaled_profile(arguments, path));
   input.profile = std::make_unique<PipelineProfile>(std::move(profile));
   shape.stages = input.profile->stages();
   PJ_TRY(PipelineSchedule schedule, make_schedule(arguments.value("schedule"), shape));

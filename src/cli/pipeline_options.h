@@ -10,7 +10,21 @@
 
 namespace perjoule::cli {
 
+/// Of schedule_options() and profile_options().
 std::vector<Option> pipeline_options();
+/// The order of instructions and its counts.
+std::vector<Option> schedule_options();
+/// What goes with a profile that is read.
+std::vector<Option> profile_options();
+
+/// All but the number of stages, which the profile has.
+Result<ScheduleShape> read_schedule_shape(const Arguments& arguments);
+/// --blocking-power.
+Result<BlockingPower> read_waiting_power(const Arguments& arguments);
+/// With its factors.
+Result<PipelineProfile> read_scaled_profile(const Arguments& arguments, const std::string& path);
+/// A whole number from 1 up.
+Result<int> read_size(const Arguments& arguments, std::string_view option);
 
 /// A problem with what it refers to.
 struct PipelineInput {

@@ -7,6 +7,7 @@
 #include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/command_status.h"
 #include "cli/machine.h"
 #include "cli/measure_options.h"
 #include "cli/run_report.h"
@@ -20,8 +21,7 @@
 namespace perjoule::cli {
 namespace {
 
-/// What the shell's own wrappers (env, timeout) answer for their own failures.
-constexpr int kOurFailure = 125;
+/// As timeout(1) has it.
 constexpr int kBudgetReached = 124;
 /// A baseline taken on a machine busier than this is said not to be idle power.
 constexpr double kBusyBaseline = 0.2;
@@ -271,23 +271,12 @@ Verb run_verb() {
   };
   verb.takes_command = true;
   verb.instead_of_command = {"pid", "for"};
-  verb.own_failure = kOurFailure;
+  verb.own_failure = kOwnFailure;
   verb.examples = {
       "perjoule run -- python3 train.py", "perjoule run --unit step --baseline 5s -- ./train",
       "perjoule run --unit-pattern 'epoch (\\d+)' --unit epoch --epochs 90 -- python3 train.py",
       "perjoule run --pid 4711 --for 60s --json"};
-  verb.run = [](const Arguments& arguments) -> Result<int> {
-    Result<int> status = run(arguments);
-    if (status) return status;
-    // Wrong words are a usage error; anything else is our failure, told from the command's own
-    // statuses.
-    complain("run: " + status.error().text());
-    if (status.error().code == ErrorCode::kInvalidArgument) return kUsage;
-    if (status.error().message.rfind("cannot run", 0) == 0) {
-      return status.error().code == ErrorCode::kNotFound ? 127 : 126;
-    }
-    return kOurFailure;
-  };
+  verb.run = [](const Arguments& arguments) { return with_command_status("run", arguments, run); };
   return verb;
 }
 

@@ -6,6 +6,7 @@
 #include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/command_status.h"
 #include "cli/epoch_pipe.h"
 #include "cli/machine.h"
 #include "cli/measure_options.h"
@@ -25,9 +26,6 @@ namespace perjoule::cli {
 namespace {
 
 constexpr std::size_t kTimelineBytes = 8U << 20U;
-constexpr int kOurFailure = 125;
-constexpr int kCommandNotRun = 126;
-constexpr int kCommandNotFound = 127;
 
 Result<double> steps_option(const Arguments& arguments, std::string_view option) {
   const auto number = parse_number(arguments.value(option));
@@ -326,7 +324,7 @@ Verb train_power_limit_verb() {
   for (Option& option : rules()) verb.options.push_back(std::move(option));
   verb.takes_command = true;
   verb.instead_of_command = {"recorded"};
-  verb.own_failure = kOurFailure;
+  verb.own_failure = kOwnFailure;
   verb.examples = {
       "perjoule train power-limit --unit-pattern 'step (\\d+)' -- python3 train.py",
       "perjoule train power-limit --steps activity -- ./train",
@@ -336,14 +334,7 @@ Verb train_power_limit_verb() {
   };
   verb.run = [](const Arguments& arguments) -> Result<int> {
     if (arguments.has("recorded")) return choose_on_recording(arguments);
-    Result<int> status = run(arguments);
-    if (status) return status;
-    complain("train power-limit: " + status.error().text());
-    const ErrorCode code = status.error().code;
-    if (status.error().message.starts_with("cannot run"))
-      return code == ErrorCode::kNotFound ? kCommandNotFound : kCommandNotRun;
-    const bool words = code == ErrorCode::kInvalidArgument || code == ErrorCode::kOutOfRange;
-    return words ? kUsage : kOurFailure;
+    return with_command_status("train power-limit", arguments, run);
   };
   return verb;
 }

@@ -22,9 +22,6 @@ namespace perjoule::cli {
 namespace {
 
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
-/// As the shell answers for a command, and `perjoule run`.
-constexpr int kCommandNotRun = 126;
-constexpr int kCommandNotFound = 127;
 
 Json model_json(const twin::GpuModel& model) {
   const twin::Silicon& chip = model.silicon;

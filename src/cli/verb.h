@@ -19,7 +19,11 @@ constexpr int kDone = 0;
 constexpr int kAnswerIsNo = 1;     ///< infeasible, budget exceeded, comparison differs
 constexpr int kUsage = 2;          ///< the words given make no sense
 constexpr int kMachineCannot = 3;  ///< no meter, no permission
-constexpr int kSignalled = 128;    ///< plus the signal's number: ended by one before its time
+/// Of verbs that pass their command's status on, as timeout(1) and the shell have them:
+constexpr int kOwnFailure = 125;       ///< the command was not measured
+constexpr int kCommandNotRun = 126;    ///< it is there and cannot be run
+constexpr int kCommandNotFound = 127;  ///< it is not there
+constexpr int kSignalled = 128;        ///< plus the signal's number: ended by one before its time
 
 struct Option {
   std::string name;   ///< "every"; given as --every. One letter gives -p

@@ -18,10 +18,13 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(train_power_limit_verb());
   add_all(train_batch_size_verbs());
   verbs.push_back(train_simulate_verb());
+  verbs.push_back(pipeline_profile_verb());
   verbs.push_back(pipeline_plan_verb());
   verbs.push_back(pipeline_lookup_verb());
   verbs.push_back(pipeline_compare_verb());
   verbs.push_back(pipeline_simulate_verb());
+  verbs.push_back(pipeline_run_verb());
+  verbs.push_back(pipeline_straggler_verb());
   add_all(twin_verbs());
   return verbs;
 }

@@ -16,9 +16,9 @@ namespace perjoule {
 namespace {
 
 /// Columns that are no knob.
-constexpr std::array<std::string_view, 10> kTaken = {"stage",   "pp_rank",   "chunk", "instruction",
-                                                     "time",    "energy",    "rank",  "dp_rank",
-                                                     "tp_rank", "microbatch"};
+constexpr std::array<std::string_view, 13> kTaken = {
+    "stage",   "pp_rank", "chunk",      "instruction", "time",          "energy", "rank",
+    "dp_rank", "tp_rank", "microbatch", "time_spread", "energy_spread", "repeats"};
 
 bool is_taken(std::string_view column) {
   return std::any_of(kTaken.begin(), kTaken.end(),
@@ -239,14 +239,27 @@ Result<const ProfiledInstruction*> PipelineProfile::find(int stage, int chunk,
                               : fmt::format("it has {} there; profile what is missing", there));
 }
 
+namespace {
+
+void scale_options(ProfiledInstruction& one, double time, double energy) {
+  for (KnobOption& option : one.options) {
+    option.time *= time;
+    option.time_spread *= time;
+    option.energy *= energy;
+    option.energy_spread *= energy;
+  }
+}
+
+}  // namespace
+
 void PipelineProfile::scale(double time, double energy) {
+  for (ProfiledInstruction& one : instructions_) scale_options(one, time, energy);
+}
+
+void PipelineProfile::scale_each(const std::function<double(const ProfiledInstruction&)>& factor) {
   for (ProfiledInstruction& one : instructions_) {
-    for (KnobOption& option : one.options) {
-      option.time *= time;
-      option.time_spread *= time;
-      option.energy *= energy;
-      option.energy_spread *= energy;
-    }
+    const double by = factor(one);
+    scale_options(one, by, by);
   }
 }
 

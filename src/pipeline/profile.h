@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +58,8 @@ class PipelineProfile {
   const std::string& name() const { return name_; }
   /// Times and energies multiplied: published profiles are often those of a part of a stage.
   void scale(double time, double energy);
+  /// Times and energies of each instruction multiplied by what is answered for it.
+  void scale_each(const std::function<double(const ProfiledInstruction&)>& factor);
 
  private:
   std::string name_;

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/private_folder.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "twin/powercap_tree.h"
@@ -30,30 +31,6 @@ namespace {
 
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
 constexpr double kPowercapPeriod = 0.002;
-
-/// A folder of our own below the temporary one, removed with its owner unless kept.
-class PrivateFolder {
- public:
-  static Result<PrivateFolder> create() {
-    std::string path = environment("TMPDIR", "/tmp") + "/perjoule-twin-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return Error::from_errno(errno, "cannot make " + path);
-    return PrivateFolder(path);
-  }
-  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
-  PrivateFolder& operator=(PrivateFolder&&) = delete;
-  ~PrivateFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-  std::string keep() { return std::exchange(path_, {}); }
-
- private:
-  explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 Result<World> make_world(const LaunchOptions& options, const std::string& path) {
   if (!options.replay.empty()) {
@@ -177,7 +154,7 @@ Result<std::string> find_standin_folder() {
 }
 
 Result<LaunchOutcome> launch(const LaunchOptions& options) {
-  PJ_TRY(PrivateFolder folder, PrivateFolder::create());
+  PJ_TRY(PrivateFolder folder, PrivateFolder::create("perjoule-twin"));
   const std::string block = folder.path() + "/machine";
   PJ_TRY(World world, make_world(options, block));
   for (const Fault& fault : options.faults) {

@@ -1,0 +1,180 @@
+#include "cli/pipeline_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "base/energy_text.h"
+#include "base/private_folder.h"
+#include "base/text.h"
+#include "cli/machine.h"
+#include "cli/pipeline_options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "meter/command_run.h"
+#include "pipeline/runtime/plan_server.h"
+
+namespace perjoule::cli {
+namespace {
+
+/// A process is seen dead a moment after its socket has closed.
+constexpr Seconds kLookForDead{3};
+
+using Summary = PlanService::Summary;
+
+/// Stretches of one phase and settings as one: the rounds of a profile.
+std::vector<Summary> folded(const std::vector<Summary>& all) {
+  std::vector<Summary> rows;
+  for (const Summary& one : all) {
+    const bool profiles = one.phase == RuntimePhase::kProfile;
+    if (!profiles || rows.empty() || rows.back().phase != one.phase) {
+      rows.push_back(one);
+      if (profiles) rows.back().name = "settings in turn";
+      continue;
+    }
+    Summary& sum = rows.back();
+    const auto mine = static_cast<double>(sum.iterations);
+    const auto its = static_cast<double>(one.iterations);
+    if (mine + its <= 0) continue;
+    sum.time = (sum.time * mine + one.time * its) / (mine + its);
+    sum.energy = (sum.energy * mine + one.energy * its) / (mine + its);
+    sum.iterations += one.iterations;
+  }
+  return rows;
+}
+
+const Summary* longest(const std::vector<Summary>& rows, RuntimePhase phase) {
+  const Summary* found = nullptr;
+  for (const Summary& row : rows) {
+    if (row.phase != phase || row.energy.status == Status::kMissing) continue;
+    if (found == nullptr || row.iterations > found->iterations) found = &row;
+  }
+  return found;
+}
+
+void show_saving(const std::vector<Summary>& rows) {
+  const Summary* const highest = longest(rows, RuntimePhase::kHighest);
+  const Summary* const plan = longest(rows, RuntimePhase::kPlan);
+  if (highest == nullptr || plan == nullptr) return;
+  const Energy saved = highest->energy - plan->energy;
+  const double of = highest->energy.joules.value();
+  print(fmt::format(
+      "\nThe plan saves {} of {} an iteration ({} +- {}), in {} the time. {}, {}, grade {}.\n",
+      with_uncertainty(saved), with_uncertainty(highest->energy),
+      percent(saved.joules.value() / of), percent(saved.expanded_uncertainty().value() / of),
+      fmt::format("{:.4f} of", plan->time / highest->time), saved.status_text(),
+      name_of(saved.boundary), name_of(saved.grade())));
+}
+
+}  // namespace
+
+std::vector<Option> pipeline_job_options() {
+  std::vector<Option> options = {
+      {"stages", "COUNT", "of the pipeline; with a profile or an order file as they have it"}};
+  for (Option& option : schedule_options()) options.push_back(std::move(option));
+  const std::vector<Option> own = {
+      {"pipelines", "COUNT", "data-parallel replicas, which wait for one another", "1"},
+      {"tensor", "COUNT", "GPUs, and ranks, that share each stage", "1"},
+      {"clocks", "LIST",
+       "to profile, MHz, the highest first; eight from the GPU's highest down "
+       "to 55 % of it otherwise"},
+      {"rounds", "COUNT", "how often each setting is profiled", "5"},
+      {"warm-up", "COUNT", "iterations before anything is measured", "2"},
+  };
+  options.insert(options.end(), own.begin(), own.end());
+  return options;
+}
+
+Result<PipelineJob> read_pipeline_job(const Arguments& arguments) {
+  PipelineJob job;
+  job.schedule = arguments.value("schedule");
+  PJ_TRY(job.shape, read_schedule_shape(arguments));
+  job.shape.stages = 0;
+  if (arguments.has("stages")) {
+    PJ_TRY(job.shape.stages, read_size(arguments, "stages"));
+  }
+  if (job.shape.stages == 0 && job.shape.microbatches > 0 && !arguments.has("profile")) {
+    return Error::invalid_argument("--stages is missing", "say how many the pipeline has");
+  }
+  PJ_TRY(job.pipelines, read_size(arguments, "pipelines"));
+  PJ_TRY(job.tensor, read_size(arguments, "tensor"));
+  return job;
+}
+
+Outcome read_profiling(const Arguments& arguments, RuntimeRequest& request) {
+  PJ_TRY(request.rounds, read_size(arguments, "rounds"));
+  const auto warm_up = parse_integer(arguments.value("warm-up"));
+  if (!warm_up || *warm_up < 0 || *warm_up > 1'000'000)
+    return Error::invalid_argument("--warm-up " + arguments.value("warm-up") + ": not a count");
+  request.warm_up = static_cast<int>(*warm_up);
+  if (!arguments.has("clocks")) return {};
+  const Result<std::vector<double>> clocks = parse_range(arguments.value("clocks"));
+  if (!clocks) return fail(clocks, "--clocks");
+  std::vector<double> sorted = *clocks;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  if (sorted.empty() || !(sorted.back() > 0))
+    return Error::invalid_argument("--clocks " + arguments.value("clocks") + ": not above 0");
+  for (const double clock : sorted) {
+    Config setting;
+    setting.set("clock", fmt::format("{} MHz", clock));
+    request.settings.push_back(std::move(setting));
+  }
+  return {};
+}
+
+Result<PipelineJobEnd> run_pipeline_job(PlanService& service, const Arguments& arguments) {
+  const RealClock clock;
+  PJ_TRY(const Inventory machine, find_machine(clock));
+  PJ_TRY(const PrivateFolder folder, PrivateFolder::create("perjoule-pipeline"));
+  std::atomic<bool> lost = false;
+  PJ_TRY(const auto server,
+         PlanServer::start(folder.path() + "/plan", service, [&](int) { lost = true; }));
+  CommandOptions options;
+  options.spawn.arguments = arguments.command();
+  options.spawn.variables = {{"PERJOULE_PIPELINE", server->path()}};
+  options.spawn.output_to_error = arguments.json();
+  Progress progress;
+  std::optional<Instant> look_until;
+  options.progress_every = Seconds(0.1);
+  options.progress = [&](const RunProgress&) {
+    if (lost.exchange(false)) look_until = clock.now() + kLookForDead;
+    if (look_until) tell(replay_dead(journal_folder(), machine));
+    if (look_until && clock.now() > *look_until) look_until.reset();
+    if (!progress.live()) return;
+    const PlanService::Progress at = service.progress();
+    progress.show(at.share, fmt::format("iteration {}: {}", at.iteration, name_of(at.phase)));
+  };
+  Meter meter({}, clock);
+  PJ_TRY(const CommandResult result, run_command(meter, options));
+  // Ranks that ended with the command, without a word, left their clocks too.
+  tell(replay_dead(journal_folder(), machine));
+  service.settle();
+  return PipelineJobEnd{result.end, server->lost()};
+}
+
+void show_stretches(const PlanService& service) {
+  const std::vector<Summary> rows = folded(service.summaries());
+  Table table({{"PHASE"},
+               {"SETTINGS"},
+               {"ITERATIONS", Table::Align::kRight},
+               {"TIME", Table::Align::kRight},
+               {"ENERGY", Table::Align::kRight},
+               {"PLANNED TIME", Table::Align::kRight},
+               {"PLANNED ENERGY", Table::Align::kRight},
+               {"ABOVE BOUND", Table::Align::kRight}});
+  for (const Summary& row : rows) {
+    const bool planned = row.planned_time.value() > 0;
+    table.add({std::string(name_of(row.phase)), row.name,
+               fmt::format("{} to {}", row.first, row.first + row.iterations - 1),
+               to_text(row.time), with_uncertainty(row.energy),
+               planned ? to_text(row.planned_time) : "", planned ? to_text(row.planned_energy) : "",
+               row.phase == RuntimePhase::kPlan ? percent(row.gap, 2) : ""});
+  }
+  print(table.text());
+  show_saving(rows);
+}
+
+}  // namespace perjoule::cli

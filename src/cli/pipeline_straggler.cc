@@ -1,0 +1,88 @@
+// perjoule pipeline straggler: tells a running plan server that a pipeline keeps the others
+// waiting.
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "net/line_socket.h"
+#include "pipeline/runtime/plan_messages.h"
+
+namespace perjoule::cli {
+namespace {
+
+constexpr Seconds kPatience{10};
+
+Result<Json> straggler_call(const Arguments& arguments) {
+  Json call = Json::object();
+  call["call"] = "straggle";
+  const std::string pipeline = arguments.values("PIPELINE").front();
+  const auto number = parse_integer(pipeline);
+  if (!number || *number < 0)
+    return Error::invalid_argument(pipeline + ": not the number of a pipeline, from 0");
+  call["pipeline"] = *number;
+  const int said = (arguments.has("slowdown") ? 1 : 0) + (arguments.has("until") ? 1 : 0) +
+                   (arguments.has("over") ? 1 : 0);
+  if (said != 1) {
+    return Error::invalid_argument(
+        "one of --slowdown, --until and --over is wanted",
+        "--slowdown 1.2, --until 3.4s, or --over when it is one no more");
+  }
+  if (arguments.has("over")) {
+    call["over"] = true;
+  } else if (arguments.has("until")) {
+    PJ_TRY(const auto until, arguments.read("until", parse_seconds));
+    call["until_s"] = until->value();
+  } else {
+    const auto factor = parse_number(arguments.value("slowdown"));
+    if (!factor || *factor < 1) {
+      return Error::invalid_argument("--slowdown " + arguments.value("slowdown") +
+                                     ": not a factor from 1 up");
+    }
+    call["slowdown"] = *factor;
+  }
+  return call;
+}
+
+Result<int> run(const Arguments& arguments) {
+  PJ_TRY(const Json call, straggler_call(arguments));
+  std::string server = arguments.value("server");
+  if (server.empty()) server = environment("PERJOULE_PIPELINE");
+  if (server.empty()) {
+    return Error::invalid_argument("no plan server is named",
+                                   "--server PATH, or PERJOULE_PIPELINE as pipeline run sets it");
+  }
+  PJ_TRY(LineClient client, LineClient::connect(server, Seconds(1)));
+  PJ_TRY(const std::string line, client.ask(call.dump(), kPatience));
+  PJ_TRY(const Json answer, parse_json(line));
+  if (const auto error = error_of(answer)) return tl::unexpected<Error>(*error);
+  if (arguments.json()) print("{}\n");
+  return kDone;
+}
+
+}  // namespace
+
+Verb pipeline_straggler_verb() {
+  Verb verb;
+  verb.name = "pipeline straggler";
+  verb.summary = "say that a pipeline keeps the others waiting, or no longer does";
+  verb.description =
+      "From the next iteration on the other pipelines of that training run the plan that takes "
+      "least "
+      "energy until the\nstraggler is through; after --over their usual one again.";
+  verb.positionals = {{"PIPELINE", "number of the data-parallel replica, from 0"}};
+  verb.options = {
+      {"slowdown", "FACTOR", "it takes so many times what all take at the highest setting"},
+      {"until", "TIME", "or so long an iteration"},
+      {"over", "", "it straggles no more"},
+      {"server", "PATH", "the plan server's socket; PERJOULE_PIPELINE otherwise"},
+  };
+  verb.examples = {"perjoule pipeline straggler 3 --slowdown 1.2",
+                   "perjoule pipeline straggler 3 --over"};
+  verb.run = run;
+  return verb;
+}
+
+}  // namespace perjoule::cli

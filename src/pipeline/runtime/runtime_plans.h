@@ -1,0 +1,70 @@
+// The plans of one profile, ready to be handed out: look-up takes microseconds, planning does not.
+//
+//   PJ_TRY(auto plans, RuntimePlans::make(profile, power, schedule, {.slowdown = 1}));
+//   plans->usual()                     // nobody straggles
+//   plans->until(Seconds(3.4))         // somebody does, until then
+//   plans->highest()                   // all at the highest setting
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pipeline/planner.h"
+#include "pipeline/runtime/rank_report.h"
+
+namespace perjoule {
+
+/// The settings of every instruction of a pipeline, and what the profile says they take.
+struct StageSettings {
+  std::string name;                              ///< "plan", "highest setting", ...
+  std::vector<Config> knobs;                     ///< settings
+  std::vector<std::vector<std::uint32_t>> knob;  ///< by stage and position, into `knobs`
+  /// Of an iteration; 0 where nobody has planned it.
+  Seconds time;
+  Joules energy;
+  double gap = 0;  ///< of the energy above the least possible one, relative
+
+  /// All instructions of the schedule at one setting.
+  static StageSettings all_at(const PipelineSchedule& schedule, const Config& setting,
+                              std::string name);
+};
+
+class RuntimePlans {
+ public:
+  struct Request {
+    double slowdown = 1;  ///< the usual plan takes at most so many times the highest setting's time
+    int points = 30;      ///< plans to look up among
+  };
+  /// Solves and plans; the schedule must outlive it. Fails as PipelineProblem::make and
+  /// study_pipeline do.
+  static Result<std::shared_ptr<const RuntimePlans>> make(const PipelineProfile& profile,
+                                                          const BlockingPower& power,
+                                                          const PipelineSchedule& schedule,
+                                                          const Request& request);
+
+  const PipelineProfile& profile() const { return profile_; }
+  const BlockingPower& power() const { return problem_->power(); }
+  const StageSettings& highest() const { return highest_; }
+  const StageSettings& usual() const { return usual_; }
+  /// Which plan to run while another pipeline takes until then (StragglerPolicy::kLeastUntil); the
+  /// usual one where that is slower. O(log plans + instructions).
+  StageSettings until(Seconds time) const;
+  /// The measured option that the profile has for an instruction at a setting; null where it has
+  /// none.
+  const KnobOption* option(int stage, const PipelineStep& step, const Config& setting) const;
+
+ private:
+  RuntimePlans() = default;
+  StageSettings settings_of(const PlannedIteration& plan, std::string name) const;
+  StageSettings settings_of(std::span<const std::uint32_t> option, std::string name) const;
+
+  PipelineProfile profile_;
+  std::unique_ptr<PipelineProblem> problem_;
+  PipelineStudy study_;
+  StageSettings highest_;
+  StageSettings usual_;
+  Ticks usual_time_ = 0;
+};
+
+}  // namespace perjoule
