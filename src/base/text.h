@@ -44,6 +44,8 @@ std::string to_text(Joules energy, int digits = 4);
 std::string to_text(Watts power, int digits = 4);
 std::string to_text(Seconds time, int digits = 4);
 std::string to_text(Hertz frequency, int digits = 4);
+/// "12.30": so many decimals, and never "-0.00": what rounds to nothing has no sign.
+std::string fixed(double value, int decimals);
 /// "12.3 %".
 std::string percent(double fraction, int decimals = 1);
 /// Shortest decimal that reads back as the same double.

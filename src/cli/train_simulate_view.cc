@@ -33,8 +33,8 @@ Json json_of(const ToAccuracy& value, const std::string& unit) {
 
 std::string with_error(const Statistic& value, double scale, int decimals) {
   const double error = value.error * scale;
-  const std::string mean = fmt::format("{:.{}f}", value.mean * scale, decimals);
-  return error > 0 ? fmt::format("{} +- {:.{}f}", mean, 2 * error, decimals) : mean;
+  const std::string mean = fixed(value.mean * scale, decimals);
+  return error > 0 ? mean + " +- " + fixed(2 * error, decimals) : mean;
 }
 
 /// "at least 5.9 MJ (3 of 70)" where recurrences never reached the target.

@@ -425,6 +425,10 @@ class Simulate(CommandTest):
         self.assertEqual((result["tta"]["count"], result["tta"]["censored"]), (4200, 0))
         self.assertEqual(result["energy_saved"]["mean"] < 0.05, True)
 
+    def test_the_regret_of_the_best_pair_itself_has_no_sign(self):
+        told = self.call("train", "simulate", "--trace", str(TRACES), "--policy", "oracle", "--seeds", "1:5").stdout
+        self.assertNotRegex(told, r"-0\.0+\b")
+
     def altered(self, line):
         """The traces with every line of the table of power limits and of trainings passed through a function."""
         folder = self.folder / "altered"
