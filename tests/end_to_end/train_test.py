@@ -314,6 +314,8 @@ class BatchSize(CommandTest):
     def test_a_script_asks_reports_and_hears_when_to_stop(self):
         self.assertEqual(self.create().returncode, 0)
         self.assertEqual(self.jobs("ask", "nightly").stdout, "1 64\n")
+        self.assertIsNone(self.json("train", "batch-size", "show", "nightly", "--json")["trials"][0]["metric"])
+        self.assertRegex(self.jobs("show", "nightly").stdout, r"running .* - +0 J\n")
         self.assertEqual(self.report(1, 1, 3, 0.5).stdout, "continue\n")
         self.assertEqual(self.report(1, 2, 6, 0.95).stdout, "reached\n")
         self.assertEqual(self.jobs("ask", "nightly").stdout, "2 128\n")
