@@ -15,7 +15,8 @@ namespace perjoule {
 
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
-/// The words of all the lists "a,b", trimmed, empty ones left out: a repeatable option's values.
+/// The words of all the lists "a,b", trimmed, empty ones left out, as in a variable that is put
+/// together. The command line's lists are read more strictly (cli/verb.h).
 std::vector<std::string> list_words(const std::vector<std::string>& lists);
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix);
 bool equals_ignoring_case(std::string_view a, std::string_view b);

@@ -26,6 +26,22 @@ std::vector<std::string> Arguments::values(std::string_view name) const {
   return at == values_.end() ? std::vector<std::string>() : at->second;
 }
 
+Result<std::vector<std::string>> Arguments::list(std::string_view option) const {
+  std::vector<std::string> words;
+  for (const std::string& text : values(option)) {
+    if (trim(text).empty()) continue;
+    for (const std::string_view item : split(text, ',')) {
+      words.emplace_back(trim(item));
+      if (words.back().empty()) {
+        return Error::invalid_argument(
+            fmt::format("--{} {}: an item of the list is empty", option, text),
+            "write a,b without a comma too many");
+      }
+    }
+  }
+  return words;
+}
+
 namespace {
 
 /// Says that standard output took no more; none where it took everything.

@@ -45,6 +45,21 @@ TEST(Parser, OptionsDefaultsPositionalsAndCommand) {
   EXPECT_EQ(made.seen.command(), (std::vector<std::string>{"ls", "--every"}));
 }
 
+TEST(Parser, AListHasNoEmptyItems) {
+  const auto listed = [](const char* text) {
+    return call({"box", "open", "--param", "z", "--param", text, "x", "--", "ls"})
+        .seen.list("param");
+  };
+  EXPECT_EQ(*listed("a, b"), (std::vector<std::string>{"z", "a", "b"}));
+  EXPECT_EQ(*listed(""), std::vector<std::string>{"z"});
+  for (const char* text : {"a,", ",a", "a,,b", ","}) {
+    ASSERT_FALSE(listed(text)) << text;
+    EXPECT_EQ(listed(text).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(listed(text).error().message,
+              "--param " + std::string(text) + ": an item of the list is empty");
+  }
+}
+
 TEST(Parser, TwoPositionalsTakeOneWordEach) {
   Verb verb;
   verb.name = "compare";

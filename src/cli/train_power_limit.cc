@@ -114,7 +114,7 @@ Result<CommandOptions> read_command(const Arguments& arguments) {
 
 /// The job's GPUs: those of --gpu, else those it may see.
 Result<ChosenSources> job_gpus(const Arguments& arguments, const Inventory& machine) {
-  std::vector<std::string> words = list_words(arguments.values("gpu"));
+  PJ_TRY(std::vector<std::string> words, arguments.list("gpu"));
   if (words.empty()) words = {"gpu"};
   auto chosen = choose_sources(machine, words, VisibleVariables::from_environment());
   if (!chosen && chosen.error().code == ErrorCode::kNotFound)

@@ -44,6 +44,9 @@ class Arguments {
   std::string value(std::string_view option) const;
   /// All values of a repeatable option or positional.
   std::vector<std::string> values(std::string_view name) const;
+  /// The words of a repeatable option's lists "a,b", trimmed; none where it is not given, or empty.
+  /// invalid_argument for an empty item: what stood there was left out by mistake, as in "zeus,".
+  Result<std::vector<std::string>> list(std::string_view option) const;
   /// The words after "--".
   const std::vector<std::string>& command() const { return command_; }
   /// --json was given.

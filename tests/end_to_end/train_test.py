@@ -483,7 +483,7 @@ class Simulate(CommandTest):
         for words, message in ((("--gpu", "h100"), "summary_power_h100.csv"), (("--eta", "2"), "outside 0 to 1"),
                                (("--policy", "magic"), "no policy 'magic'"), (("--workload", "gpt"), "known are"),
                                (("--seeds", "9:3"), "--seeds 9:3"), (("--beta", "0.5"), "beta"),
-                               (("--groups", "/nonexistent.csv"), "/nonexistent.csv"), (("--policy", ","), "no policy"),
+                               (("--groups", "/nonexistent.csv"), "/nonexistent.csv"), (("--policy", "zeus,"), "an item of the list is empty"),
                                (("--policy", ""), "no policy"), (("--window", "2.7"), "--window 2.7"),
                                (("--window", "1e12"), "--window 1e12"), (("--recurrences", "0"), "--recurrences 0"),
                                (("--groups", "x.csv", "--recurrences", "5"), "does not go with --groups"),
