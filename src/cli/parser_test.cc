@@ -75,6 +75,17 @@ TEST(Parser, TwoPositionalsTakeOneWordEach) {
   EXPECT_EQ(seen.values("B"), std::vector<std::string>{"y"});
 }
 
+TEST(Parser, WhatIsSetForAllCallsIsGivenButNotTyped) {
+  setenv("PERJOULE_BOX_OPEN_EVERY", "3s", 1);
+  const Call made = call({"box", "open", "--force", "x"});
+  unsetenv("PERJOULE_BOX_OPEN_EVERY");
+  ASSERT_EQ(made.status, 0);
+  EXPECT_TRUE(made.seen.has("every"));
+  EXPECT_FALSE(made.seen.typed("every"));
+  EXPECT_TRUE(made.seen.typed("force"));
+  EXPECT_FALSE(made.seen.typed("param"));
+}
+
 TEST(Parser, UsageErrorsAnswerTwo) {
   EXPECT_EQ(call({"box", "open", "--nonsense", "x", "--", "ls"}).status, kUsage);
   EXPECT_EQ(call({"box", "open", "--", "ls"}).status, kUsage);

@@ -223,8 +223,10 @@ void tell(const PowerLimitAnswer& answer, const Arguments& arguments) {
 Result<int> choose_on_recording(const Arguments& arguments) {
   if (!arguments.command().empty())
     return Error::invalid_argument("--recorded runs nothing: leave out the command");
-  for (const std::string_view option : {"unit-pattern", "per-gpu", "gpu", "limits"}) {
-    if (!arguments.has(option)) continue;
+  for (const std::string_view option : {"unit-pattern", "steps", "per-gpu", "gpu", "limits",
+                                        "warm-up", "profile", "least", "drift", "stall", "every"}) {
+    // What is set for all calls is for those that run something.
+    if (!arguments.typed(option)) continue;
     return Error::invalid_argument(fmt::format("--{} is for a training that runs", option),
                                    "leave out it or --recorded");
   }

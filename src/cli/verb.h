@@ -40,6 +40,8 @@ struct Positional {
 class Arguments {
  public:
   bool has(std::string_view option) const;
+  /// Whether it stands on this call's own command line, and not only in what is set for all calls.
+  bool typed(std::string_view option) const;
   /// The option's last value, or its default; empty when it has neither.
   std::string value(std::string_view option) const;
   /// All values of a repeatable option or positional.
@@ -66,7 +68,7 @@ class Arguments {
  private:
   friend class Parser;
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
-  std::map<std::string, bool, std::less<>> given_;
+  std::map<std::string, bool, std::less<>> given_;  ///< true: on the command line
   std::vector<std::string> command_;
 };
 

@@ -102,11 +102,17 @@ class PowerLimit(TwinTest):
         self.assertIn("power limit 200 W", told.stdout)
         self.assertEqual(self.call("train", "power-limit", "--recorded", windows, "--deadline", "1s").returncode, 1)
         for words, message in ((["--", "true"], "leave out the command"), (["--limits", "100:200:50"], "--limits"),
-                               (["--eta", "2"], "eta")):
+                               (["--drift", "0"], "--drift is for a training that runs"),
+                               (["--steps", "activity"], "--steps is for a training that runs"),
+                               (["--every", "1s"], "--every is for"), (["--stall", "0"], "--stall is for"),
+                               (["--profile", "3"], "--profile is for"), (["--eta", "2"], "eta")):
             refused = self.call("train", "power-limit", "--recorded", windows, *words)
             self.assertEqual(refused.returncode, 2, refused)
             self.assertIn(message, refused.stderr)
         self.assertEqual(self.call("train", "power-limit", "--recorded", str(self.folder / "no.csv")).returncode, 2)
+        # What is set for trainings that run does not hinder.
+        told = self.call("train", "power-limit", "--recorded", windows, variables={"PERJOULE_TRAIN_POWER_LIMIT_DRIFT": "0"})
+        self.assertEqual(told.returncode, 0, told)
         self.assertEqual(self.call("train", "power-limit").returncode, 2)
 
     def test_the_help_names_the_rule_that_is_taken(self):
