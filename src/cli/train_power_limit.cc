@@ -277,6 +277,14 @@ std::vector<Option> rules() {
     if (option.name == "eta") option.help += "; taken with 0.5 when no rule is given";
     if (option.name == "max-power")
       option.help = "Pmax of --eta; the highest limit tried, summed over the GPUs, otherwise";
+    if (option.name == "slowdown")
+      option.help =
+          "least energy at most FACTOR (1.1 or 10%) slower than the fastest of all that were "
+          "measured";
+    if (option.name == "lowest")
+      option.help =
+          "with --slowdown: the lowest value of SETTING (\"power limit\") instead, at most FACTOR "
+          "slower than its highest value that was measured";
     if (option.name == "knee")
       option.help = "farthest below the line from fastest to least energy (of two points: --edp)";
   }

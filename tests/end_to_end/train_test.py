@@ -120,6 +120,8 @@ class PowerLimit(TwinTest):
         self.assertIn("taken with 0.5 when no rule is given", help)
         self.assertIn("Pmax of --eta; the highest limit tried, summed over the GPUs, otherwise", help)
         self.assertNotIn("taken when no rule is given", help)
+        self.assertIn("slower than the fastest of all that were measured", help)
+        self.assertIn("at most FACTOR slower than its highest value that was measured", help)
         self.assertNotIn("highest mean power of the points otherwise", help)
 
     def test_without_a_gpu_it_says_so(self):
