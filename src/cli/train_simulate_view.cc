@@ -145,6 +145,8 @@ Json expected_json(const WorkloadTrace& trace, const JobCost& cost, bool pairs) 
   const DefaultJob usual = default_job(trace);
   Json baseline = pair_json(usual.batch_size, usual.limit, usual.energy, usual.time,
                             cost.of(usual.energy, usual.time));
+  // What it takes until it is given up is no mean of what it takes to the target.
+  if (usual.censored) baseline["eta_j"] = baseline["tta_s"] = baseline["cost_j"] = Json();
   baseline["censored"] = usual.censored;
   json["default"] = std::move(baseline);
   const auto best = best_of(trace, cost);

@@ -454,7 +454,10 @@ class Simulate(CommandTest):
             return ",".join(words[:-1] + [""]) if words[0] == "sentiment140" and len(words) == 8 and words[2] == "128" else line
         trace = self.altered(never)
         words = ("train", "simulate", "--trace", trace, "--workload", "bert_sa", "--policy", "default,zeus")
-        usual, zeus = self.json(*words, "--json")["results"]
+        document = self.json(*words, "--json")
+        usual, zeus = document["results"]
+        default = document["workloads"][0]["default"]
+        self.assertEqual([default[name] for name in ("censored", "eta_j", "tta_s", "cost_j")], [True, None, None, None])
         self.assertTrue(usual["default_censored"] and zeus["default_censored"])
         self.assertIsNone(zeus["energy_saved"])
         self.assertEqual((usual["eta"]["censored"], usual["eta"]["lower_bound"], zeus["eta"]["censored"]), (70, True, 0))
