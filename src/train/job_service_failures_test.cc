@@ -255,6 +255,12 @@ TEST_F(JobServiceTest, FiguresThatCannotBeAreNamed) {
             std::string::npos);
   EXPECT_NE(message({1, Joules(5), Seconds(0), 0.95}).find("time is not above 0"),
             std::string::npos);
+  EXPECT_NE(message({1, Joules(1e200), Seconds(1), 0.95}).find("1e+200 J is above the most"),
+            std::string::npos);
+  EXPECT_NE(message({1, Joules(5), Seconds(1e200), 0.95}).find("1e+200 s is above the most"),
+            std::string::npos);
+  EXPECT_EQ(service_.status("nightly")->trials[0].progress.epochs, 0);
+  EXPECT_EQ(message({1, kMostTrialEnergy, kMostTrialTime, 0.5}), "accepted");
   JobDefinition fastest = nightly();
   fastest.name = "fastest";
   fastest.eta = 0;

@@ -373,6 +373,13 @@ class BatchSize(CommandTest):
             told = self.jobs(*words)
             self.assertEqual(told.returncode, status, (words, told.stderr))
             self.assertIn(message, told.stderr)
+        self.jobs("ask", "nightly")
+        for energy, time in (("1e200J", "1s"), ("1J", "1e200s")):
+            told = self.jobs("report", "nightly", "1", "--epochs", "1", "--energy", energy, "--time", time, "--metric", "0")
+            self.assertEqual(told.returncode, 2)
+            self.assertIn("above the most that is taken", told.stderr)
+        self.jobs("remove", "nightly")
+        self.create()
         changed = self.create("--eta", "0.7")
         self.assertEqual(changed.returncode, 3)
         self.assertIn("another definition", changed.stderr)
