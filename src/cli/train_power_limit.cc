@@ -239,6 +239,7 @@ Result<int> choose_on_recording(const Arguments& arguments) {
   answer.recorded = arguments.value("recorded");
   answer.points = recording->points;
   answer.unit = recording->unit;
+  answer.notes = recording->notes;
   PJ_TRY(const Frontier frontier, Frontier::make(answer.points));
   PJ_TRY(answer.choice, frontier.choose(answer.rule));
   tell(answer, arguments);

@@ -101,6 +101,15 @@ class PowerLimit(TwinTest):
         self.assertIn("Pmax 500.0 W", told.stdout)
         self.assertIn("power limit 200 W", told.stdout)
         self.assertEqual(self.call("train", "power-limit", "--recorded", windows, "--deadline", "1s").returncode, 1)
+        several = self.write("several.csv", "window_name,elapsed_time,gpu0_energy\nx_250,10,2000\nx_250,12,2000\nx_200,13,1700\n")
+        told = self.call("train", "power-limit", "--recorded", several)
+        self.assertEqual(told.returncode, 0, told)
+        self.assertIn("250 W: the mean of 2 windows is taken", told.stderr)
+        self.assertIn("18.2 % in time", self.json("train", "power-limit", "--recorded", several, "--json")["notes"][0])
+        mixed = self.write("mixed.csv", "window_name,elapsed_time,gpu0_energy\nx_250,10,2000\ny_250,12,2000\n")
+        told = self.call("train", "power-limit", "--recorded", mixed)
+        self.assertEqual(told.returncode, 2)
+        self.assertIn("mixed.csv:3:", told.stderr)
         for words, message in ((["--", "true"], "leave out the command"), (["--limits", "100:200:50"], "--limits"),
                                (["--drift", "0"], "--drift is for a training that runs"),
                                (["--steps", "activity"], "--steps is for a training that runs"),
