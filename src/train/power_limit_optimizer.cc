@@ -166,7 +166,8 @@ void PowerLimitOptimizer::begin_again() {
 }
 
 std::optional<GpuLimits> PowerLimitOptimizer::begin_profile(GpuLimits limits) {
-  phase_ = Phase::kWarmUp;
+  // Without a warm-up the very next step is measured, and not the one after it.
+  phase_ = plan_.warm_up_steps > 0 ? Phase::kWarmUp : Phase::kProfiling;
   return ask(std::move(limits));
 }
 

@@ -82,6 +82,33 @@ TEST(PowerLimitOptimizer, TriesFromTheHighestDownAndSettles) {
   EXPECT_NEAR(optimizer->points()[1].energy.joules.value(), 25, 1e-9);
 }
 
+// What is said to be measured is measured: so many steps of warm-up, so many after them, and none
+// between.
+TEST(PowerLimitOptimizer, AWindowOfFewStepsHasThatManyAndNoneMore) {
+  for (const double warm_up : {0.0, 1.0, 2.0}) {
+    for (const double profile : {1.0, 2.0, 3.0}) {
+      PowerLimitPlan plan = plan_of({300, 250, 200, 150});
+      plan.warm_up_steps = warm_up;
+      plan.profile_steps = profile;
+      plan.least_time = Seconds(0);
+      auto optimizer = PowerLimitOptimizer::make(plan);
+      ASSERT_TRUE(optimizer);
+      Machine machine(curve, Watts(280));
+      std::vector<double> set_at;  // steps done when a limit was set
+      while (optimizer->phase() != PowerLimitOptimizer::Phase::kSettled && set_at.size() < 9) {
+        if (const auto limit = optimizer->observe(machine.totals())) {
+          machine.set(*limit);
+          set_at.push_back(machine.totals().steps);
+        }
+        machine.step();
+      }
+      ASSERT_EQ(set_at.size(), 5U);  // four to try, and the choice
+      for (std::size_t i = 1; i < set_at.size(); ++i)
+        EXPECT_EQ(set_at[i] - set_at[i - 1], warm_up + profile) << warm_up << " " << profile;
+    }
+  }
+}
+
 TEST(PowerLimitOptimizer, LookingOnlyWhenItIsWorthwhileComesToTheSame) {
   auto always = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150}));
   auto seldom = PowerLimitOptimizer::make(plan_of({300, 250, 200, 150}));

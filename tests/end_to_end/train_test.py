@@ -77,6 +77,9 @@ class PowerLimit(TwinTest):
                 self.assertLess(abs(measured / without - 1), 0.2, (plain, found))
         self.assertGreater(max(step(counted)), 1.25 * max(step(plain)))
 
+    def test_a_window_of_few_steps_has_that_many(self):
+        self.on_twin("few_steps", gpu="v100")
+
     def test_where_a_gpu_takes_no_limit_all_are_put_back_and_it_is_said(self):
         for scene in ("half_refused", "half_refused_in_words"):
             self.on_twin(scene, gpu="v100:2", fault="return:call=nvmlDeviceSetPowerManagementLimit,code=4,gpu=1,count=1")
@@ -154,6 +157,18 @@ for epoch in range(8):
         run(1.5e12)
 """
 
+# Steps that tell the limit each was done under; between two there is time to set another one.
+TELLING = """
+import ctypes, time
+from command import limit_mw
+twin = ctypes.CDLL("libnvidia-ml.so.1")
+for step in range({steps}):
+    print(f"limit {{limit_mw()}}", flush=True)
+    twin.perjoule_twin_run(0, ctypes.c_double(6e12), ctypes.c_double(0), ctypes.c_double(1))
+    print(f"step {{step + 1}}", flush=True)
+    time.sleep(0.1)
+"""
+
 
 class Scenes:
     def __init__(self, folder):
@@ -225,6 +240,19 @@ class Scenes:
             program = EPOCHS.format(validation=validation, told=way == "told")
             with (self.folder / f"{way}.json").open("w") as out:
                 subprocess.run([COMMAND, *words, *more, "--", sys.executable, "-c", program], check=True, stdout=out)
+
+    def few_steps(self):
+        for profile in (1, 2, 3):
+            words = ["train", "power-limit", "--limits", "150:250:50", "--warm-up", "0", "--profile", str(profile), "--least", "0s",
+                     "--stall", "0", "--drift", "0", "--eta", "0", "--every", "20ms", "--unit-pattern", r"step (\d+)"]
+            told = subprocess.run([COMMAND, *words, "--", sys.executable, "-c", TELLING.format(steps=3 * profile + 4)], text=True,
+                                  capture_output=True, check=True, cwd=pathlib.Path(__file__).parent)
+            limits = [int(line.split()[1]) // 1000 for line in told.stdout.splitlines() if line.startswith("limit ")]
+            for tried in (250, 200, 150):
+                first = limits.index(tried)
+                assert limits[first:first + profile] == [tried] * profile, (profile, limits)
+                assert limits[first + profile] != tried, (profile, limits)
+            assert limit_mw() == 300_000, limit_mw()
 
     def half_refused(self):
         set_limit(275_000)
