@@ -168,6 +168,7 @@ Result<Point> point_of(const Json& json, const std::string& where) {
   Point point;
   point.config.set("power limit", *limit);
   point.time = Seconds(*time);
+  point.time_random = Seconds(json.number("time_expanded_s").value_or(0) / 2);
   point.energy = std::move(*read);
   return point;
 }

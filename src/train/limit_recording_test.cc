@@ -75,13 +75,15 @@ TEST(LimitRecording, OurOwnDocumentsAreRead) {
   const std::string energy = R"({"joules": 12.5, "expanded_j": 0.4, "status": "measured"})";
   const auto verb = parse_limit_recording(
       R"({"schema": "perjoule.train-power-limit.v1", "max_power_w": 300, "steps_are": "activity",
-          "result": {"points": [{"settings": {"power limit": "250 W"}, "time_s": 0.5, "energy": )" +
+          "result": {"points": [{"settings": {"power limit": "250 W"}, "time_s": 0.5,
+          "time_expanded_s": 0.02, "energy": )" +
           energy + "}]}}",
       "a.json");
   ASSERT_TRUE(verb) << verb.error().text();
   EXPECT_EQ(verb->unit, "period");
   EXPECT_EQ(chosen(*verb, EtaCost{}), "250 W");
   EXPECT_EQ(verb->points[0].energy.random, Joules(0.2));
+  EXPECT_EQ(verb->points[0].time_random, Seconds(0.01));
   const auto library = parse_limit_recording(
       R"({"schema": "perjoule.train-steps.v1", "max_power_w": 300,
           "points": [{"power_limit_w": 250, "time_s": 0.5, "energy": )" +
