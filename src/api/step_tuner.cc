@@ -80,6 +80,7 @@ std::string StepTuner::json() const {
     for (const Watts limit : under) each.push_back(limit.value());
     one["power_limits_w"] = std::move(each);
     one["time_s"] = point.time.value();
+    if (point.time_random.value() > 0) one["time_expanded_s"] = 2 * point.time_random.value();
     one["energy"] = to_json(point.energy);
     points.push_back(std::move(one));
   }

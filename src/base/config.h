@@ -91,6 +91,8 @@ struct Point {
   std::size_t origin =
       0;  ///< line or row of the file it came from, 1-based; 0 when it was measured here
   std::uint32_t file = 0;  ///< which of the files read together that is, from 0
+  /// One standard error of `time`, where the spread of what was measured tells it; 0: not known.
+  Seconds time_random = {};
 };
 
 /// What came nearest to a constraint that no point meets.
@@ -111,9 +113,11 @@ struct Choice {
   std::string rule;          ///< the rule in words, e.g. "least energy, time at most 0.05 s"
   std::size_t candidates = 0;
   std::size_t feasible = 0;
-  double energy_saved = 0;        ///< 1 - E_chosen / E_baseline
-  double slowdown = 1;            ///< t_chosen / t_baseline
-  std::string note = {};          ///< why another rule was taken than was asked for; else empty
+  double energy_saved = 0;  ///< 1 - E_chosen / E_baseline
+  double slowdown = 1;      ///< t_chosen / t_baseline
+  /// Why another rule was taken than was asked for, or a bound is met within what is measured only;
+  /// else empty.
+  std::string note = {};
   std::optional<Miss> miss = {};  ///< set exactly when feasible is 0
 };
 

@@ -228,7 +228,7 @@ std::string significant(double value, int digits) {
   const double rounded_up = std::abs(value) * (1 + 0.5 * std::pow(10.0, -digits));
   const int exponent = static_cast<int>(std::floor(std::log10(rounded_up) + 1e-12));
   const int decimals = std::max(0, digits - 1 - exponent);
-  return fmt::format("{:.{}f}", value, decimals);
+  return fixed(value, decimals);
 }
 
 std::string with_prefix(double value, int digits, std::string_view unit, double smallest,
@@ -257,8 +257,14 @@ std::string to_text(Seconds time, int digits) {
   return with_prefix(time.value(), digits, "s", kLeast, 1);
 }
 
+std::string fixed(double value, int decimals) {
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (text.starts_with('-') && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);
+  return text;
+}
+
 std::string percent(double fraction, int decimals) {
-  return fmt::format("{:.{}f} %", fraction * 100, decimals);
+  return fixed(fraction * 100, decimals) + " %";
 }
 
 std::string exact(double value) { return fmt::format("{}", value); }
@@ -270,8 +276,8 @@ std::string with_uncertainty(Joules energy, Joules expanded) {
   // Two digits of the uncertainty say all it has to say; the value is printed to the same place.
   const double u = expanded.value() / scale.factor;
   const int decimals = std::max(0, 1 - static_cast<int>(std::floor(std::log10(u))));
-  return fmt::format("{:.{}f} +- {:.{}f} {}J", energy.value() / scale.factor, decimals, u, decimals,
-                     scale.prefix);
+  return fmt::format("{} +- {} {}J", fixed(energy.value() / scale.factor, decimals),
+                     fixed(u, decimals), scale.prefix);
 }
 
 namespace {

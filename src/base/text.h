@@ -15,7 +15,8 @@ namespace perjoule {
 
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
-/// The words of all the lists "a,b", trimmed, empty ones left out: a repeatable option's values.
+/// The words of all the lists "a,b", trimmed, empty ones left out, as in a variable that is put
+/// together. The command line's lists are read more strictly (cli/verb.h).
 std::vector<std::string> list_words(const std::vector<std::string>& lists);
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix);
 bool equals_ignoring_case(std::string_view a, std::string_view b);
@@ -44,6 +45,8 @@ std::string to_text(Joules energy, int digits = 4);
 std::string to_text(Watts power, int digits = 4);
 std::string to_text(Seconds time, int digits = 4);
 std::string to_text(Hertz frequency, int digits = 4);
+/// "12.30": so many decimals, and never "-0.00": what rounds to nothing has no sign.
+std::string fixed(double value, int decimals);
 /// "12.3 %".
 std::string percent(double fraction, int decimals = 1);
 /// Shortest decimal that reads back as the same double.

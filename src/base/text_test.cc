@@ -8,6 +8,16 @@ namespace perjoule {
 namespace {
 using namespace literals;
 
+TEST(Text, WhatRoundsToNothingHasNoSign) {
+  EXPECT_EQ(fixed(-1e-9, 2), "0.00");
+  EXPECT_EQ(fixed(-0.0, 0), "0");
+  EXPECT_EQ(fixed(-0.004, 2), "0.00");
+  EXPECT_EQ(fixed(-0.006, 2), "-0.01");
+  EXPECT_EQ(fixed(-10, 1), "-10.0");
+  EXPECT_EQ(percent(-1e-9), "0.0 %");
+  EXPECT_EQ(percent(-0.5, 0), "-50 %");
+}
+
 TEST(Text, NumbersAreStrict) {
   EXPECT_EQ(parse_number("1.5e3"), 1500);
   EXPECT_EQ(parse_number("+2"), 2);
@@ -64,6 +74,7 @@ TEST(Text, UncertaintyDecidesTheDigits) {
   EXPECT_EQ(with_uncertainty(1234.567_J, 23.4_J), "1.235 +- 0.023 kJ");
   EXPECT_EQ(with_uncertainty(700.0_J, 70.0_J), "700 +- 70 J");
   EXPECT_EQ(with_uncertainty(0.0_J, 70.0_J), "0 +- 70 J");
+  EXPECT_EQ(with_uncertainty(-0.1_J, 70.0_J), "0 +- 70 J");
 }
 
 TEST(Text, CountsAreWrittenAsPeopleSayThem) {

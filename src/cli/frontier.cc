@@ -15,14 +15,6 @@ namespace perjoule::cli {
 
 namespace {
 
-std::vector<std::string> listed(const std::vector<std::string>& values) {
-  std::vector<std::string> names;
-  for (const std::string& value : values) {
-    for (const std::string_view part : split(value, ',')) names.emplace_back(trim(part));
-  }
-  return names;
-}
-
 Result<PointsOptions> options_from(const Arguments& arguments) {
   PointsOptions options;
   for (const std::string& mapping : arguments.values("map"))
@@ -36,8 +28,8 @@ Result<PointsOptions> options_from(const Arguments& arguments) {
     options.where.emplace_back(trim(std::string_view(condition).substr(0, equals)),
                                trim(std::string_view(condition).substr(equals + 1)));
   }
-  options.group_by = listed(arguments.values("group-by"));
-  options.settings = listed(arguments.values("settings"));
+  PJ_TRY(options.group_by, arguments.list("group-by"));
+  PJ_TRY(options.settings, arguments.list("settings"));
   return options;
 }
 

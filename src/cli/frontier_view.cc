@@ -274,6 +274,7 @@ Json point_json(const Point& point, const FrontierView& view) {
     settings.emplace_back(setting.name, setting.value);
   json["settings"] = Json::of(std::move(settings));
   json["time_s"] = point.time.value();
+  if (point.time_random.value() > 0) json["time_expanded_s"] = 2 * point.time_random.value();
   json["energy"] = to_json(point.energy);
   // A table without a column of uncertainty says nothing of it; zero would say that it is exact.
   if (point.energy.status != Status::kZero && point.energy.standard_uncertainty().value() == 0)

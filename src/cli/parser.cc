@@ -16,6 +16,11 @@ namespace perjoule::cli {
 
 bool Arguments::has(std::string_view option) const { return given_.find(option) != given_.end(); }
 
+bool Arguments::typed(std::string_view option) const {
+  const auto at = given_.find(option);
+  return at != given_.end() && at->second;
+}
+
 std::string Arguments::value(std::string_view option) const {
   const auto at = values_.find(option);
   return at == values_.end() || at->second.empty() ? std::string() : at->second.back();
@@ -24,6 +29,22 @@ std::string Arguments::value(std::string_view option) const {
 std::vector<std::string> Arguments::values(std::string_view name) const {
   const auto at = values_.find(name);
   return at == values_.end() ? std::vector<std::string>() : at->second;
+}
+
+Result<std::vector<std::string>> Arguments::list(std::string_view option) const {
+  std::vector<std::string> words;
+  for (const std::string& text : values(option)) {
+    if (trim(text).empty()) continue;
+    for (const std::string_view item : split(text, ',')) {
+      words.emplace_back(trim(item));
+      if (words.back().empty()) {
+        return Error::invalid_argument(
+            fmt::format("--{} {}: an item of the list is empty", option, text),
+            "write a,b without a comma too many");
+      }
+    }
+  }
+  return words;
 }
 
 namespace {
@@ -167,12 +188,13 @@ class Parser {
     for (const Option& option : entry.verb->options) {
       const bool flag = option.value.empty();
       std::vector<std::string>& values = entry.values[option.name];
-      bool given = flag ? entry.flags[option.name] : !values.empty();
-      if (!given) {
+      const bool typed = flag ? entry.flags[option.name] : !values.empty();
+      bool given = typed;
+      if (!typed) {
         PJ_TRY(values, settings.find(*entry.verb, option));
         given = flag ? values == std::vector<std::string>{"true"} : !values.empty();
       }
-      if (given) arguments.given_[option.name] = true;
+      if (given) arguments.given_[option.name] = typed;
       if (flag) continue;
       if (!given && !option.otherwise.empty()) values.push_back(option.otherwise);
       arguments.values_[option.name] = values;

@@ -45,6 +45,21 @@ TEST(Parser, OptionsDefaultsPositionalsAndCommand) {
   EXPECT_EQ(made.seen.command(), (std::vector<std::string>{"ls", "--every"}));
 }
 
+TEST(Parser, AListHasNoEmptyItems) {
+  const auto listed = [](const char* text) {
+    return call({"box", "open", "--param", "z", "--param", text, "x", "--", "ls"})
+        .seen.list("param");
+  };
+  EXPECT_EQ(*listed("a, b"), (std::vector<std::string>{"z", "a", "b"}));
+  EXPECT_EQ(*listed(""), std::vector<std::string>{"z"});
+  for (const char* text : {"a,", ",a", "a,,b", ","}) {
+    ASSERT_FALSE(listed(text)) << text;
+    EXPECT_EQ(listed(text).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(listed(text).error().message,
+              "--param " + std::string(text) + ": an item of the list is empty");
+  }
+}
+
 TEST(Parser, TwoPositionalsTakeOneWordEach) {
   Verb verb;
   verb.name = "compare";
@@ -58,6 +73,17 @@ TEST(Parser, TwoPositionalsTakeOneWordEach) {
   ASSERT_EQ(dispatch({verb}, 4, words), 0);
   EXPECT_EQ(seen.values("A"), std::vector<std::string>{"x"});
   EXPECT_EQ(seen.values("B"), std::vector<std::string>{"y"});
+}
+
+TEST(Parser, WhatIsSetForAllCallsIsGivenButNotTyped) {
+  setenv("PERJOULE_BOX_OPEN_EVERY", "3s", 1);
+  const Call made = call({"box", "open", "--force", "x"});
+  unsetenv("PERJOULE_BOX_OPEN_EVERY");
+  ASSERT_EQ(made.status, 0);
+  EXPECT_TRUE(made.seen.has("every"));
+  EXPECT_FALSE(made.seen.typed("every"));
+  EXPECT_TRUE(made.seen.typed("force"));
+  EXPECT_FALSE(made.seen.typed("param"));
 }
 
 TEST(Parser, UsageErrorsAnswerTwo) {

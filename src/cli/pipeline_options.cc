@@ -72,7 +72,7 @@ Result<ScheduleShape> read_schedule_shape(const Arguments& arguments) {
   }
   PJ_TRY(shape.chunks, read_size(arguments, "chunks"));
   shape.load = arguments.value("data-load");
-  shape.stage_end = list_words(arguments.values("stage-end"));
+  PJ_TRY(shape.stage_end, arguments.list("stage-end"));
   return shape;
 }
 

@@ -18,12 +18,14 @@ namespace {
 
 Result<PlanRequest> read_request(const Arguments& arguments) {
   PlanRequest request;
-  for (const std::string& word : list_words(arguments.values("time"))) {
+  PJ_TRY(const std::vector<std::string> times, arguments.list("time"));
+  for (const std::string& word : times) {
     const auto time = parse_seconds(word);
     if (!time) return fail(time, "--time");
     request.times.push_back(*time);
   }
-  for (const std::string& word : list_words(arguments.values("slowdown"))) {
+  PJ_TRY(const std::vector<std::string> slowdowns, arguments.list("slowdown"));
+  for (const std::string& word : slowdowns) {
     const auto factor = parse_number(word);
     if (!factor) return Error::invalid_argument("--slowdown " + word + ": not a number");
     request.slowdowns.push_back(*factor);

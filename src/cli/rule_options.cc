@@ -45,7 +45,9 @@ std::vector<Option> rule_options() {
       {"budget", "ENERGY", "least time with energy at most ENERGY"},
       {"power", "POWER", "least time with mean power at most POWER"},
       {"slowdown", "FACTOR", "least energy at most FACTOR (1.1 or 10%) slower than the fastest"},
-      {"lowest", "SETTING", "with --slowdown: the lowest value of SETTING instead"},
+      {"lowest", "SETTING",
+       "with --slowdown: the lowest value of SETTING instead, at most FACTOR slower than its "
+       "highest"},
       {"eta", "X", "least X E + (1 - X) Pmax t, X between 0 (time) and 1 (energy)"},
       {"max-power", "POWER", "Pmax of --eta; the highest mean power of the points otherwise"},
       {"edp", "", "least energy-delay product"},

@@ -137,8 +137,8 @@ Result<ChosenSources> choose(const Arguments& arguments, const Inventory& machin
     return Error::unavailable("nothing here can be measured or estimated",
                               "perjoule doctor says why");
   }
-  auto chosen = choose_sources(machine, list_words(arguments.values("sources")),
-                               VisibleVariables::from_environment());
+  PJ_TRY(const std::vector<std::string> words, arguments.list("sources"));
+  auto chosen = choose_sources(machine, words, VisibleVariables::from_environment());
   if (!chosen && chosen.error().code == ErrorCode::kNotFound)
     chosen.error().code = ErrorCode::kInvalidArgument;
   return chosen;

@@ -72,8 +72,8 @@ Result<std::vector<SweepAxis>> axes_from(const Arguments& arguments) {
   for (const KnobOption& known : kKnobOptions) {
     if (!arguments.has(known.option)) continue;
     if (*known.unit == '\0') {
-      axes.push_back(
-          {SweepAxis::Kind::kKnob, known.knob, list_words(arguments.values(known.option))});
+      PJ_TRY(std::vector<std::string> words, arguments.list(known.option));
+      axes.push_back({SweepAxis::Kind::kKnob, known.knob, std::move(words)});
       continue;
     }
     auto axis = knob_axis(known.knob, known.unit, arguments.value(known.option));
@@ -145,14 +145,14 @@ Result<SweepOptions> options_from(const Arguments& arguments) {
 /// What is measured and whose knobs are turned: --sources and --devices, else what the job may see.
 Outcome choose(const Arguments& arguments, const Inventory& machine, SweepOptions& options) {
   const VisibleVariables variables = VisibleVariables::from_environment();
-  PJ_TRY(const ChosenSources chosen,
-         choose_sources(machine, list_words(arguments.values("sources")), variables));
+  PJ_TRY(const std::vector<std::string> sources, arguments.list("sources"));
+  PJ_TRY(const ChosenSources chosen, choose_sources(machine, sources, variables));
   for (const std::string& note : chosen.notes) complain(note);
   options.command.sources = chosen.ids;
   std::vector<DeviceInfo> infos;
   for (const auto& device : machine.devices) infos.push_back(device->info());
   const VisibleDevices visible = visible_devices(infos, variables);
-  const std::vector<std::string> words = list_words(arguments.values("devices"));
+  PJ_TRY(const std::vector<std::string> words, arguments.list("devices"));
   if (!words.empty()) {
     PJ_TRY(const Selection selection, select_devices(infos, words, visible));
     for (const std::string& note : selection.notes) complain(note);

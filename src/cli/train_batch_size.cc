@@ -69,7 +69,8 @@ Result<double> parse_metric(std::string_view text) {
 Result<JobDefinition> read_definition(const Arguments& arguments) {
   JobDefinition job;
   job.name = job_of(arguments);
-  for (const std::string& word : list_words(arguments.values("batch-sizes"))) {
+  PJ_TRY(const std::vector<std::string> sizes, arguments.list("batch-sizes"));
+  for (const std::string& word : sizes) {
     const auto size = parse_integer(word);
     if (!size || *size < 1 || *size > 1'000'000'000)
       return Error::invalid_argument("--batch-sizes: not a batch size: " + word);

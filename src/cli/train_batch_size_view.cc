@@ -21,6 +21,9 @@ Json json_of(const RecurrenceRecord& record, bool reached) {
   return json;
 }
 
+/// What a trial's metric is before its first report: nothing, and no 0.
+bool reported(const TrialRecord& record) { return record.progress.epochs > 0; }
+
 Json json_of(const TrialRecord& record) {
   Json trial = Json::object();
   trial["trial"] = record.trial.number;
@@ -30,9 +33,15 @@ Json json_of(const TrialRecord& record) {
   trial["energy_j"] = record.progress.energy.value();
   trial["time_s"] = record.progress.time.value();
   const double metric = record.progress.metric;
-  trial["metric"] = std::isfinite(metric) ? Json(metric) : Json();
+  trial["metric"] = reported(record) && std::isfinite(metric) ? Json(metric) : Json();
   trial["cost_j"] = record.cost.value();
   return trial;
+}
+
+std::string metric_text(const TrialRecord& record) {
+  if (!reported(record)) return "-";
+  const double metric = record.progress.metric;
+  return std::isfinite(metric) ? fmt::format("{:g}", metric) : "diverged";
 }
 
 /// Mean and standard error over the recurrences that reached the target.
@@ -96,12 +105,10 @@ std::string text_of(const JobStatus& status) {
                {"METRIC", Align::kRight},
                {"COST", Align::kRight}});
   for (const TrialRecord& record : status.trials) {
-    const double metric = record.progress.metric;
     table.add({std::to_string(record.trial.number), std::to_string(record.trial.batch_size),
                std::string(name_of(record.state)), std::to_string(record.progress.epochs),
                to_text(record.progress.energy, 4), to_text(record.progress.time, 4),
-               std::isfinite(metric) ? fmt::format("{:g}", metric) : "diverged",
-               to_text(record.cost, 4)});
+               metric_text(record), to_text(record.cost, 4)});
   }
   std::string text = table.text();
   const auto reached = static_cast<double>(status.recurrences.size());

@@ -112,7 +112,7 @@ Result<CommandOptions> read_command(const Arguments& arguments) {
 
 /// The job's GPUs: those of --gpu, else those it may see.
 Result<ChosenSources> job_gpus(const Arguments& arguments, const Inventory& machine) {
-  std::vector<std::string> words = list_words(arguments.values("gpu"));
+  PJ_TRY(std::vector<std::string> words, arguments.list("gpu"));
   if (words.empty()) words = {"gpu"};
   auto chosen = choose_sources(machine, words, VisibleVariables::from_environment());
   if (!chosen && chosen.error().code == ErrorCode::kNotFound)
@@ -221,8 +221,10 @@ void tell(const PowerLimitAnswer& answer, const Arguments& arguments) {
 Result<int> choose_on_recording(const Arguments& arguments) {
   if (!arguments.command().empty())
     return Error::invalid_argument("--recorded runs nothing: leave out the command");
-  for (const std::string_view option : {"unit-pattern", "per-gpu", "gpu", "limits"}) {
-    if (!arguments.has(option)) continue;
+  for (const std::string_view option : {"unit-pattern", "steps", "per-gpu", "gpu", "limits",
+                                        "warm-up", "profile", "least", "drift", "stall", "every"}) {
+    // What is set for all calls is for those that run something.
+    if (!arguments.typed(option)) continue;
     return Error::invalid_argument(fmt::format("--{} is for a training that runs", option),
                                    "leave out it or --recorded");
   }
@@ -235,6 +237,7 @@ Result<int> choose_on_recording(const Arguments& arguments) {
   answer.recorded = arguments.value("recorded");
   answer.points = recording->points;
   answer.unit = recording->unit;
+  answer.notes = recording->notes;
   PJ_TRY(const Frontier frontier, Frontier::make(answer.points));
   PJ_TRY(answer.choice, frontier.choose(answer.rule));
   tell(answer, arguments);
@@ -273,6 +276,14 @@ std::vector<Option> rules() {
     if (option.name == "eta") option.help += "; taken with 0.5 when no rule is given";
     if (option.name == "max-power")
       option.help = "Pmax of --eta; the highest limit tried, summed over the GPUs, otherwise";
+    if (option.name == "slowdown")
+      option.help =
+          "least energy at most FACTOR (1.1 or 10%) slower than the fastest of all that were "
+          "measured";
+    if (option.name == "lowest")
+      option.help =
+          "with --slowdown: the lowest value of SETTING (\"power limit\") instead, at most FACTOR "
+          "slower than its highest value that was measured";
     if (option.name == "knee")
       option.help = "farthest below the line from fastest to least energy (of two points: --edp)";
   }

@@ -41,7 +41,7 @@ Result<std::vector<Workload>> wanted_workloads(const Arguments& arguments) {
   if (arguments.has("workloads")) {
     PJ_TRY(known, read_workloads(arguments.value("workloads")));
   }
-  const std::vector<std::string> names = list_words(arguments.values("workload"));
+  PJ_TRY(const std::vector<std::string> names, arguments.list("workload"));
   if (names.empty()) return known;
   std::vector<Workload> wanted;
   for (const std::string& name : names) {
@@ -67,7 +67,8 @@ Result<Request> read_request(const Arguments& arguments) {
   PJ_TRY(choice.beta, read_beta(arguments));
   PJ_TRY(choice.window, read_count(arguments, "window"));
   PJ_TRY(choice.prior, read_cost_prior(arguments));
-  for (const std::string& name : list_words(arguments.values("policy"))) {
+  PJ_TRY(const std::vector<std::string> policies, arguments.list("policy"));
+  for (const std::string& name : policies) {
     choice.name = name;
     request.choices.push_back(choice);
   }

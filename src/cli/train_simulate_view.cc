@@ -33,8 +33,8 @@ Json json_of(const ToAccuracy& value, const std::string& unit) {
 
 std::string with_error(const Statistic& value, double scale, int decimals) {
   const double error = value.error * scale;
-  const std::string mean = fmt::format("{:.{}f}", value.mean * scale, decimals);
-  return error > 0 ? fmt::format("{} +- {:.{}f}", mean, 2 * error, decimals) : mean;
+  const std::string mean = fixed(value.mean * scale, decimals);
+  return error > 0 ? mean + " +- " + fixed(2 * error, decimals) : mean;
 }
 
 /// "at least 5.9 MJ (3 of 70)" where recurrences never reached the target.
@@ -145,6 +145,8 @@ Json expected_json(const WorkloadTrace& trace, const JobCost& cost, bool pairs) 
   const DefaultJob usual = default_job(trace);
   Json baseline = pair_json(usual.batch_size, usual.limit, usual.energy, usual.time,
                             cost.of(usual.energy, usual.time));
+  // What it takes until it is given up is no mean of what it takes to the target.
+  if (usual.censored) baseline["eta_j"] = baseline["tta_s"] = baseline["cost_j"] = Json();
   baseline["censored"] = usual.censored;
   json["default"] = std::move(baseline);
   const auto best = best_of(trace, cost);

@@ -44,10 +44,15 @@ struct Positional {
 class Arguments {
  public:
   bool has(std::string_view option) const;
+  /// Whether it stands on this call's own command line, and not only in what is set for all calls.
+  bool typed(std::string_view option) const;
   /// The option's last value, or its default; empty when it has neither.
   std::string value(std::string_view option) const;
   /// All values of a repeatable option or positional.
   std::vector<std::string> values(std::string_view name) const;
+  /// The words of a repeatable option's lists "a,b", trimmed; none where it is not given, or empty.
+  /// invalid_argument for an empty item: what stood there was left out by mistake, as in "zeus,".
+  Result<std::vector<std::string>> list(std::string_view option) const;
   /// The words after "--".
   const std::vector<std::string>& command() const { return command_; }
   /// --json was given.
@@ -67,7 +72,7 @@ class Arguments {
  private:
   friend class Parser;
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
-  std::map<std::string, bool, std::less<>> given_;
+  std::map<std::string, bool, std::less<>> given_;  ///< true: on the command line
   std::vector<std::string> command_;
 };
 

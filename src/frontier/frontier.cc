@@ -75,6 +75,12 @@ tl::unexpected<Error> no_candidate(const std::vector<Point>& points) {
 
 }  // namespace
 
+Seconds doubt_of(Seconds bound, Seconds sigma) {
+  constexpr double kStandardErrors = 2;
+  constexpr double kMost = 0.01;  // whatever the error: a bound is a bound
+  return std::min(kStandardErrors * sigma, kMost * bound);
+}
+
 bool is_candidate(const Point& point) {
   return point.energy.status != Status::kMissing && !point.energy.one_sided();
 }
@@ -120,6 +126,7 @@ namespace {
 struct Judgement {
   double cost = 0;         ///< to be least; ties go to the faster, then to the more frugal point
   double constrained = 0;  ///< must not exceed the limit
+  double doubt = 0;        ///< by more than this
 };
 /// A rule made ready for one set of points.
 struct Judge {
@@ -143,7 +150,9 @@ struct Judge {
   Outcome operator()(const Deadline& rule) {
     quantity = "time";
     limit = rule.at_most.value();
-    each([](const Point&, double t, double e) { return Judgement{e, t}; });
+    each([&](const Point& point, double t, double e) {
+      return Judgement{e, t, doubt_of(rule.at_most, point.time_random).value()};
+    });
     return {};
   }
   Outcome operator()(const EnergyBudget& rule) {
@@ -179,7 +188,9 @@ struct Judge {
     quantity = "time";
     if (!rule.setting.empty()) return by_setting(rule);
     limit = rule.factor * fastest().time.value();
-    each([](const Point&, double t, double e) { return Judgement{e, t}; });
+    each([&](const Point& point, double t, double e) {
+      return Judgement{e, t, beside(fastest(), rule.factor, point)};
+    });
     return {};
   }
   Outcome operator()(const EnergyDelay& rule) {
@@ -207,6 +218,12 @@ struct Judge {
   }
 
  private:
+  /// The doubt of a point's time beside a bound that was measured itself.
+  static double beside(const Point& reference, double factor, const Point& point) {
+    const double sigma =
+        std::hypot(point.time_random.value(), factor * reference.time_random.value());
+    return doubt_of(factor * reference.time, Seconds(sigma)).value();
+  }
   Watts highest_power() const {
     Watts highest(0);
     for (const Point& point : frontier.points()) {
@@ -235,7 +252,9 @@ struct Judge {
     }
     limit = rule.factor * reference->time.value();
     std::size_t next = 0;
-    each([&](const Point&, double t, double) { return Judgement{values[next++], t}; });
+    each([&](const Point& point, double t, double) {
+      return Judgement{values[next++], t, beside(*reference, rule.factor, point)};
+    });
     return {};
   }
 };
@@ -294,13 +313,21 @@ Result<Choice> Frontier::choose(const Rule& asked) const {
     return std::tuple(judge.judgements[i].cost, points_[i].time, points_[i].energy.joules);
   };
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (!is_candidate(points_[i]) || judge.judgements[i].constrained > judge.limit) continue;
+    const Judgement& here = judge.judgements[i];
+    if (!is_candidate(points_[i]) || here.constrained > judge.limit + here.doubt) continue;
     if (choice.feasible == 0 || rank(i) < rank(choice.chosen)) choice.chosen = i;
     ++choice.feasible;
   }
   if (choice.feasible == 0) {
     choice.miss = nearest_miss(*this, judge);
     choice.chosen = choice.miss->nearest;
+  }
+  const Judgement& taken = judge.judgements[choice.chosen];
+  if (!choice.miss && taken.constrained > judge.limit) {
+    choice.note =
+        fmt::format("its time is {} above the bound of {}, and not known to better than {}",
+                    percent(taken.constrained / judge.limit - 1, 2), to_text(Seconds(judge.limit)),
+                    percent(taken.doubt / judge.limit, 2));
   }
   const Point& chosen = points_[choice.chosen];
   const Point& baseline = points_[choice.baseline];

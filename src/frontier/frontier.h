@@ -43,10 +43,10 @@ class Frontier {
   /// Points that have an energy to choose by.
   std::size_t candidates() const { return candidates_; }
 
-  /// Applies the rule. O(n), except MaxSlowdown by setting, which reads n settings. What no point
-  /// can meet is an answer, not an error: feasible is 0 and `miss` tells the nearest point and by
-  /// how much it misses. Fails with invalid_argument when the rule names a setting that is not
-  /// numeric at every candidate.
+  /// Applies the rule; a bound of time is met within doubt_of(). O(n), except MaxSlowdown by
+  /// setting, which reads n settings. What no point can meet is an answer, not an error: feasible
+  /// is 0 and `miss` tells the nearest point and by how much it misses. Fails with invalid_argument
+  /// when the rule names a setting that is not numeric at every candidate.
   Result<Choice> choose(const Rule& rule) const;
 
  private:
@@ -55,6 +55,12 @@ class Frontier {
   std::vector<std::size_t> indices_;
   std::size_t candidates_ = 0;
 };
+
+/// How far above a bound of time a time may lie that is known to one standard error `sigma` beside
+/// that bound, and still meet it: two of them, but no more than a hundredth of the bound. What is
+/// above by less was measured as much below as above it; what is above by more breaks it. Without a
+/// known error bounds are strict.
+Seconds doubt_of(Seconds bound, Seconds sigma);
 
 /// Whether the point has an energy to choose by: one that is there and is no mere bound.
 bool is_candidate(const Point& point);

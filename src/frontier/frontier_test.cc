@@ -117,6 +117,33 @@ TEST(Choose, InfeasibleNamesTheNearestMiss) {
   EXPECT_EQ(strong.miss->quantity, "power");
 }
 
+// One GPU's limit lowered at the others' pace: 0.3 % more time is what the windows differ by.
+TEST(Choose, ABoundOfTimeIsMetWithinWhatIsMeasured) {
+  const auto chosen = [](double over, double fastest_sigma, double sigma, const Rule& rule) {
+    std::vector<Point> points = {point(1, 100, "300 W"), point(over, 90, "200 W")};
+    points[0].time_random = Seconds(fastest_sigma);
+    points[1].time_random = Seconds(sigma);
+    const auto choice = of(points).choose(rule);
+    EXPECT_EQ(choice->note.empty(), choice->chosen == 0);
+    EXPECT_FALSE(choice->miss);
+    return choice->chosen;
+  };
+  for (const Rule& rule : {Rule(MaxSlowdown{1, {}}), Rule(MaxSlowdown{1, "power limit"})}) {
+    EXPECT_EQ(chosen(1.003, 0.001, 0.0012, rule), 1U);  // 2 x 0.0016
+    EXPECT_EQ(chosen(1.003, 0.001, 0.001, rule), 0U);   // 2 x 0.0014
+    EXPECT_EQ(chosen(1.003, 0, 0, rule), 0U);           // nobody knows: strict
+    EXPECT_EQ(chosen(1.011, 0.05, 0.05, rule), 0U);     // never more than a hundredth
+  }
+  EXPECT_EQ(chosen(1.003, 1, 0.0016, Deadline{Seconds(1)}), 1U);
+  EXPECT_EQ(chosen(1.003, 1, 0.0014, Deadline{Seconds(1)}), 0U);
+  // What misses by more is the nearest miss, as ever.
+  std::vector<Point> points = {point(1, 100)};
+  points[0].time_random = Seconds(0.001);
+  const auto miss = of(points).choose(Deadline{Seconds(0.9)});
+  ASSERT_TRUE(miss->miss);
+  EXPECT_NEAR(miss->miss->over, 1 / 0.9 - 1, 1e-12);
+}
+
 TEST(Choose, PowerComesFromTheRateWhereWorkIsBatched) {
   Point batched = point(0.05, 2);
   batched.rate = 100;  // tokens a second over the batch

@@ -1,5 +1,7 @@
 #include "math/rhythm.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -166,7 +168,7 @@ class PeakLine {
 Result<Rhythm> find_rhythm(std::span<const float> series, const RhythmDemands& demands) {
   const double longest = static_cast<double>(series.size()) / demands.least_periods;
   if (series.size() < 8 || longest < demands.least_period)
-    return Error::not_found("too short a series for a rhythm");
+    return Error::unavailable("too short a series for a rhythm");
   const Prepared prepared = prepare(series);
   if (!(prepared.depth >= demands.least_depth)) return Error::not_found("the series is even");
   const std::vector<double> r = correlation(prepared.smooth);
@@ -184,8 +186,18 @@ Result<Rhythm> find_rhythm(std::span<const float> series, const RhythmDemands& d
   }
   if (line.count() < kLeastMultiples)
     return Error::not_found("the series does not keep its rhythm");
-  if (strongest_wave(prepared.flat, line.period()) < demands.least_period)
-    return Error::not_found("the rhythm is too fast for the sampling");
+  if (line.period() < demands.least_period) {
+    return Error::not_found(
+        fmt::format("a rhythm of {:.1f} samples is too fast for the sampling", line.period()));
+  }
+  // Steps that are too fast show a slower alias; so does a ripple within slow steps.
+  const double wave = strongest_wave(prepared.flat, line.period());
+  if (wave < demands.least_period) {
+    return Error::not_found(
+        fmt::format("what repeats every {:.1f} samples is mostly a wave of {:.1f}, too fast for "
+                    "the sampling: it may be an alias",
+                    line.period(), wave));
+  }
   return Rhythm{line.period(), line.sigma(), std::min(1.0, height(r, *first)), prepared.depth};
 }
 

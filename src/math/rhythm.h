@@ -48,7 +48,7 @@ struct RhythmDemands {
   double expected_below = 0;
 };
 
-/// not_found when there is no rhythm, saying why.
+/// not_found when there is no rhythm, saying why; unavailable when the series is too short to tell.
 Result<Rhythm> find_rhythm(std::span<const float> series, const RhythmDemands& demands = {});
 
 }  // namespace perjoule

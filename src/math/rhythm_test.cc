@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numbers>
 
 #include "math/random.h"
 
@@ -116,8 +117,23 @@ TEST(Rhythm, SaysWhyThereIsNone) {
   EXPECT_EQ(refusal(std::vector<float>(20, 250.0F)), "too short a series for a rhythm");
   EXPECT_EQ(refusal(std::vector<float>(500, 250.0F)), "the series is even");
   EXPECT_EQ(refusal(shown({.noise = 2, .idle = 250, .busy = 250}, 500)), "the series is even");
-  EXPECT_EQ(refusal(shown({.period = 2.6, .duty = 0.5}, 500)),
-            "the rhythm is too fast for the sampling");
+  EXPECT_EQ(refusal(shown({.period = 3, .duty = 0.5}, 500)),
+            "a rhythm of 3.0 samples is too fast for the sampling");
+  EXPECT_EQ(
+      refusal(shown({.period = 2.6, .duty = 0.5}, 500)),
+      "what repeats every 13.0 samples is mostly a wave of 2.6, too fast for the sampling: it "
+      "may be an alias");
+}
+
+TEST(Rhythm, ARippleWithinSlowStepsIsNotCalledAFastStep) {
+  // Steps of 20 samples, whose power swings more within them than from one to the next.
+  std::vector<float> series;
+  for (int i = 0; i < 800; ++i) {
+    const double ripple = 40 * std::sin(2 * std::numbers::pi * i * 6 / 20);
+    series.push_back(static_cast<float>(250 + ripple - (i % 20 < 4 ? 25 : 0)));
+  }
+  const std::string why = refusal(series);
+  EXPECT_TRUE(why.starts_with("what repeats every 20.0 samples is mostly a wave of 3.3")) << why;
 }
 
 TEST(Rhythm, ChanceAndDriftAreNone) {

@@ -140,6 +140,7 @@ class CommandLoop {
       if (output_closed_[1]) watched[kErrorOutput].fd = -1;
       ::poll(watched.data(), watched.size(), milliseconds_until(next_progress));
 
+      const double units_before = units_.count();
       if (watched[kUnits].revents != 0) take_units();
       if (watched[kOutput].revents != 0) pass_on(0);
       if (watched[kErrorOutput].revents != 0) pass_on(1);
@@ -148,7 +149,8 @@ class CommandLoop {
       // The first unit is what a prediction waits for.
       const bool first_unit = options_.total_units && units_.count() > 0 && !first_unit_reported_;
       first_unit_reported_ |= first_unit;
-      const bool unit_done = options_.progress_at_units && units_.count() > units_reported_ &&
+      // Only what has just been counted: later on the totals hold a part of the next unit too.
+      const bool unit_done = options_.progress_at_units && units_.count() > units_before &&
                              now - last_report_at() >= options_.every;
       if (now >= next_progress || first_unit || unit_done) {
         report(now, unit_done);
@@ -189,7 +191,7 @@ class CommandLoop {
     progress.energy = energy;
     progress.power =
         (energy.joules - last_reported_) / std::max(now - last_report_at(), Seconds(1e-9));
-    progress.units = units_reported_ = units_.count();
+    progress.units = units_.count();
     progress.at_unit = at_unit;
     if (options_.total_units && units_.count() > 0) {
       progress.whole =
@@ -394,7 +396,6 @@ class CommandLoop {
   Instant begin_;
   Instant stop_began_;
   Instant next_look_;  ///< at the budget
-  double units_reported_ = 0;
   Instant last_reported_at_;
   Joules last_reported_;
   Seconds last_tree_cpu_;

@@ -91,6 +91,25 @@ TEST_F(CommandRunTest, UnitsComeFromTheDescriptorAndFromTheOutput) {
   EXPECT_DOUBLE_EQ(run(pattern)->units, 2);
 }
 
+// A unit that comes too soon after the last report is told of with the next one: what is read in
+// between (here at a line of other output) holds a part of the next unit too.
+TEST_F(CommandRunTest, ProgressAtAUnitIsToldWhenOneIsDoneOrNotAtAll) {
+  Meter meter({&source_}, clock_, 1U << 20U);
+  CommandOptions options = shell("echo step 1; sleep 0.8; echo other; sleep 0.4; echo step 2");
+  options.every = Seconds(0.5);
+  options.progress_every = Seconds(60);
+  options.count_units = true;
+  options.unit_pattern = "step";
+  options.spawn.output_to_error = true;
+  options.progress_at_units = true;
+  std::vector<double> told;
+  options.progress = [&told](const RunProgress& progress) {
+    if (progress.at_unit) told.push_back(progress.units);
+  };
+  ASSERT_TRUE(run_command(meter, options));
+  EXPECT_EQ(told, std::vector<double>{2});
+}
+
 TEST_F(CommandRunTest, TheBudgetEndsTheChild) {
   CommandOptions options = shell("while :; do sleep 0.01; done");
   options.budget = Joules(5);  // 50 ms of 100 W

@@ -63,7 +63,9 @@ std::optional<Rhythm> ActivityTuner::listen(const std::vector<float>& watts, Wat
   const auto rhythm = find_rhythm(watts, demands);
   quicker_ = false;
   if (!rhythm) {
-    missing_ = rhythm.error().message;
+    // That a window has only begun is no reason beside what the one before it was refused for.
+    if (rhythm.error().code == ErrorCode::kNotFound || missing_.empty())
+      missing_ = rhythm.error().message;
     return std::nullopt;
   }
   if (rhythm->sigma > kMostSigma * rhythm->period) {

@@ -50,6 +50,14 @@ Outcome check_progress(const JobDefinition& definition, const TrialRecord& recor
   if (!std::isfinite(seconds) || seconds <= 0)
     return wrong(fmt::format("its time is not above 0: {} s", seconds),
                  "report how long it has taken since it began");
+  if (progress.energy > kMostTrialEnergy)
+    return wrong(fmt::format("its energy of {:g} J is above the most that is taken, {:g} J", joules,
+                             kMostTrialEnergy.value()),
+                 "mind the unit: a bare number is joules");
+  if (progress.time > kMostTrialTime)
+    return wrong(fmt::format("its time of {:g} s is above the most that is taken, {:g} s", seconds,
+                             kMostTrialTime.value()),
+                 "mind the unit: a bare number is seconds");
   const TrialProgress& before = record.progress;
   if (progress.epochs < before.epochs || progress.energy < before.energy ||
       progress.time < before.time) {

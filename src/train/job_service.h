@@ -66,6 +66,11 @@ struct Stamp {
   std::int64_t boot_ns = 0;  ///< Clock::since_boot
 };
 
+/// More than any training takes: some 278 GWh, and 32 years. What a report has beyond is a slip of
+/// unit, and would spoil every mean of the job for good.
+constexpr Joules kMostTrialEnergy{1e15};
+constexpr Seconds kMostTrialTime{1e9};
+
 enum class Verdict {
   kContinue,
   kReached,  ///< the target: done, this recurrence is over
@@ -125,9 +130,9 @@ class JobService {
   Outcome create(const JobDefinition& definition);
   /// not_found for a job there is not.
   Result<Trial> ask(const std::string& job);
-  /// Totals must not go back. The last report of a trial that has ended may be repeated and has the
-  /// same answer; any other is a conflict. One that was given up as lost is running again.
-  /// not_found for a trial there is not.
+  /// Totals must not go back, nor exceed kMostTrialEnergy and kMostTrialTime. The last report of a
+  /// trial that has ended may be repeated and has the same answer; any other is a conflict. One
+  /// that was given up as lost is running again. not_found for a trial there is not.
   Result<Verdict> report(const std::string& job, std::int64_t trial, const TrialProgress& progress);
   /// The trainer gives up without a verdict (it failed): as if it had been lost, but now.
   Outcome abandon(const std::string& job, std::int64_t trial);

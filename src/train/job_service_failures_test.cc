@@ -174,6 +174,45 @@ TEST_F(JobServiceTest, ATrainerThatIsNeverHeardOfIsGivenUpAndMayComeBack) {
   EXPECT_EQ(status->energy, Joules(1200));
 }
 
+TEST_F(JobServiceTest, OneThatCameBackIsNotCensored) {
+  const auto silent = service_.ask("nightly");
+  ASSERT_TRUE(service_.report("nightly", silent->number, {1, Joules(500), Seconds(5), 0.1}));
+  clock_.advance(Seconds(3601));
+  EXPECT_EQ(service_.status("nightly")->unfinished.trainings, 1);
+  ASSERT_TRUE(service_.abandon("nightly", service_.ask("nightly")->number));
+  EXPECT_EQ(service_.status("nightly")->unfinished.trainings, 2);
+  ASSERT_TRUE(service_.report("nightly", silent->number, {2, Joules(900), Seconds(9), 0.1}));
+  auto status = service_.status("nightly");
+  EXPECT_EQ(status->unfinished.trainings, 1);  // the other one
+  EXPECT_EQ(status->unfinished.energy, Joules(0));
+  EXPECT_EQ(status->unfinished.time, Seconds(0));
+  EXPECT_EQ(status->energy, Joules(900));
+  // Lost and back once more, it still counts once when it ends.
+  clock_.advance(Seconds(3601));
+  service_.ask("nightly");
+  EXPECT_EQ(service_.status("nightly")->unfinished.energy, Joules(900));
+  EXPECT_EQ(*service_.report("nightly", silent->number, {3, Joules(1200), Seconds(12), 0.95}),
+            Verdict::kReached);
+  status = service_.status("nightly");
+  ASSERT_EQ(status->recurrences.size(), 1U);
+  EXPECT_EQ(status->recurrences[0].trainings, 2);
+  EXPECT_EQ(status->recurrences[0].energy, Joules(1200));
+  EXPECT_EQ(status->unfinished.trainings, 0);
+}
+
+TEST_F(JobServiceTest, WhatStandsInARecurrenceThatIsOverStaysThere) {
+  const auto silent = service_.ask("nightly");
+  ASSERT_TRUE(service_.report("nightly", silent->number, {1, Joules(500), Seconds(5), 0.1}));
+  clock_.advance(Seconds(3601));
+  train(*service_.ask("nightly"), 3, 10);
+  EXPECT_EQ(service_.status("nightly")->recurrences[0].energy, Joules(6500));
+  ASSERT_TRUE(service_.report("nightly", silent->number, {2, Joules(900), Seconds(9), 0.1}));
+  const auto status = service_.status("nightly");
+  EXPECT_EQ(status->recurrences[0].energy, Joules(6500));
+  EXPECT_EQ(status->unfinished.trainings, 0);
+  EXPECT_EQ(status->energy, Joules(6900));
+}
+
 TEST_F(JobServiceTest, WhatALostTrainingTookUnreportedIsEstimated) {
   train(*service_.ask("nightly"), 3, 10);  // 6000 J
   const auto silent = service_.ask("nightly");
@@ -255,6 +294,12 @@ TEST_F(JobServiceTest, FiguresThatCannotBeAreNamed) {
             std::string::npos);
   EXPECT_NE(message({1, Joules(5), Seconds(0), 0.95}).find("time is not above 0"),
             std::string::npos);
+  EXPECT_NE(message({1, Joules(1e200), Seconds(1), 0.95}).find("1e+200 J is above the most"),
+            std::string::npos);
+  EXPECT_NE(message({1, Joules(5), Seconds(1e200), 0.95}).find("1e+200 s is above the most"),
+            std::string::npos);
+  EXPECT_EQ(service_.status("nightly")->trials[0].progress.epochs, 0);
+  EXPECT_EQ(message({1, kMostTrialEnergy, kMostTrialTime, 0.5}), "accepted");
   JobDefinition fastest = nightly();
   fastest.name = "fastest";
   fastest.eta = 0;

@@ -92,8 +92,24 @@ Outcome JobState::epoch(const Json& entry) {
     record->state = TrialState::kRunning;
     int& silent = silent_[record->trial.batch_size];
     silent = std::max(0, silent - 1);
+    take_back(record->trial.number);
   }
   return {};
+}
+
+// One that runs again is not censored, and what it took is none that ended. In a recurrence that is
+// over it stays: what that took was told.
+void JobState::take_back(std::int64_t trial) {
+  const auto charged = charged_.find(trial);
+  if (charged == charged_.end() || charged->second.recurrence != status_.recurrences.size()) return;
+  const TrialProgress& progress = charged->second.progress;
+  RecurrenceRecord& recurrence = status_.unfinished;
+  --recurrence.trainings;
+  recurrence.energy -= progress.energy;
+  recurrence.time -= progress.time;
+  recurrence.cost -= cost_of(progress);
+  if (recurrence.trainings == 0) recurrence = {};  // and no rest of rounding
+  charged_.erase(charged);
 }
 
 Outcome JobState::ended(const Json& entry) {
@@ -104,10 +120,11 @@ Outcome JobState::ended(const Json& entry) {
   RecurrenceRecord& recurrence = status_.unfinished;
   const auto [charged, first] = charged_.try_emplace(record->trial.number);
   if (first) ++recurrence.trainings;
-  recurrence.energy += record->progress.energy - charged->second.energy;
-  recurrence.time += record->progress.time - charged->second.time;
-  recurrence.cost += record->cost - cost_of(charged->second);
-  charged->second = record->progress;
+  const TrialProgress& before = charged->second.progress;
+  recurrence.energy += record->progress.energy - before.energy;
+  recurrence.time += record->progress.time - before.time;
+  recurrence.cost += record->cost - cost_of(before);
+  charged->second = {record->progress, status_.recurrences.size()};
   tell_policy(*record);
   if (record->state == TrialState::kReached) {
     if (!status_.lowest_cost || recurrence.cost < *status_.lowest_cost)

@@ -47,8 +47,13 @@ class JobState {
   JobStatus status_;
   std::unique_ptr<BatchSizePolicy> policy_;
   std::map<int, int> silent_;  ///< by batch size: ends without a result in a row
-  /// What of a lost trial stands in a recurrence already, should it report after all.
-  std::map<std::int64_t, TrialProgress> charged_;
+  /// What of a trial stands in which recurrence already, should one that was lost report after all.
+  struct Charge {
+    TrialProgress progress;
+    std::size_t recurrence = 0;
+  };
+  void take_back(std::int64_t trial);
+  std::map<std::int64_t, Charge> charged_;
   Seconds slowest_epoch_;  ///< of any training
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/csv.h"
 #include "base/energy_json.h"
@@ -26,23 +27,73 @@ std::vector<std::size_t> energy_columns(const CsvTable& table) {
   return columns;
 }
 
-Result<double> limit_of_window(const CsvTable& table, std::size_t row, std::size_t column) {
+/// Columns that are no measurement: what they say of one limit must be the same in all its rows.
+std::vector<std::size_t> fixed_columns(const CsvTable& table) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < table.columns().size(); ++i) {
+    const std::string& name = table.columns()[i];
+    const bool measured =
+        name == "start_time" || name == "elapsed_time" || name.ends_with("_energy");
+    if (name != "window_name" && !measured) columns.push_back(i);
+  }
+  return columns;
+}
+
+/// "x_300": what was done, and under which limit.
+struct WindowName {
+  std::string_view prefix;
+  double limit;
+};
+
+Result<WindowName> window_of(const CsvTable& table, std::size_t row, std::size_t column) {
   const std::string_view window = table.cell(row, column);
   const std::size_t last = window.rfind('_');
   const auto limit =
       last == std::string_view::npos ? std::nullopt : parse_number(window.substr(last + 1));
-  if (limit && *limit > 0) return *limit;
+  if (limit && *limit > 0) return WindowName{window.substr(0, last), *limit};
   return Error::invalid_argument(
       fmt::format("{}:{}: window_name '{}' does not end in _ and a limit "
                   "in W",
                   table.name(), table.line(row), window));
 }
 
+/// All windows of one limit.
 struct Windows {
-  Seconds time;
-  Joules energy;
-  int count = 0;
+  std::size_t first_row = 0;
+  std::string_view prefix;
+  std::vector<double> seconds;
+  std::vector<double> joules;
 };
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// From the lowest to the highest, as a share of the mean.
+double spread_of(const std::vector<double>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const double mean = mean_of(values);
+  return mean > 0 ? (*high - *low) / mean : 0;
+}
+
+/// Windows of one limit that were of different jobs are told apart by what else their rows say.
+Outcome check_alike(const CsvTable& table, std::size_t row, std::string_view prefix,
+                    const Windows& windows) {
+  const auto differs = [&](std::string_view column, std::string_view here, std::string_view there) {
+    return Error::invalid_argument(
+        fmt::format("{}:{}: {} '{}' where line {} has '{}' for the same limit", table.name(),
+                    table.line(row), column, here, table.line(windows.first_row), there),
+        "windows of one limit must be of the same work: give a file for each");
+  };
+  if (prefix != windows.prefix)
+    return differs("window_name before the limit", prefix, windows.prefix);
+  for (const std::size_t column : fixed_columns(table)) {
+    const std::string_view here = trim(table.cell(row, column));
+    const std::string_view there = trim(table.cell(windows.first_row, column));
+    if (here != there) return differs(table.columns()[column], here, there);
+  }
+  return {};
+}
 
 Result<LimitRecording> from_windows(const CsvTable& table) {
   PJ_TRY(const std::size_t name, table.require_column("window_name"));
@@ -55,26 +106,42 @@ Result<LimitRecording> from_windows(const CsvTable& table) {
   }
   std::map<double, Windows, std::greater<>> by_limit;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    PJ_TRY(const double limit, limit_of_window(table, row, name));
+    PJ_TRY(const WindowName window, window_of(table, row, name));
     PJ_TRY(const double seconds, table.number(row, elapsed));
-    Windows& windows = by_limit[limit];
-    windows.time += Seconds(seconds);
+    const auto [at, first] = by_limit.try_emplace(window.limit);
+    Windows& windows = at->second;
+    if (first) {
+      windows.first_row = row;
+      windows.prefix = window.prefix;
+    }
+    PJ_CHECK(check_alike(table, row, window.prefix, windows));
+    double energy = 0;
     for (const std::size_t gpu : gpus) {
       PJ_TRY(const double joules, table.number(row, gpu));
-      windows.energy += Joules(joules);
+      energy += joules;
     }
-    ++windows.count;
+    windows.seconds.push_back(seconds);
+    windows.joules.push_back(energy);
   }
   LimitRecording recording;
   recording.unit = "window";
   for (const auto& [limit, windows] : by_limit) {
     Point point;
     point.config.set("power limit", limit_text(limit));
-    point.time = windows.time / windows.count;
-    point.energy.joules = windows.energy / windows.count;
+    point.time = Seconds(mean_of(windows.seconds));
+    point.energy.joules = Joules(mean_of(windows.joules));
     point.energy.status = Status::kReconstructed;  // somebody else's figures
     point.energy.source = table.name();
     recording.points.push_back(std::move(point));
+    const double times = spread_of(windows.seconds);
+    const double energies = spread_of(windows.joules);
+    if (times > 0 || energies > 0) {
+      recording.notes.push_back(fmt::format(
+          "{}: the mean of {} is taken; from lowest to highest they differ by {} in time and {} in "
+          "energy",
+          limit_text(limit), counted(static_cast<double>(windows.seconds.size()), "window"),
+          percent(times), percent(energies)));
+    }
   }
   if (!by_limit.empty()) {
     recording.max_power = Watts(by_limit.begin()->first) * static_cast<double>(gpus.size());
@@ -101,6 +168,7 @@ Result<Point> point_of(const Json& json, const std::string& where) {
   Point point;
   point.config.set("power limit", *limit);
   point.time = Seconds(*time);
+  point.time_random = Seconds(json.number("time_expanded_s").value_or(0) / 2);
   point.energy = std::move(*read);
   return point;
 }

@@ -9,7 +9,9 @@
 // - Zeus's measurement windows (CSV): window_name, which ends in "_300" for 300 W, elapsed_time
 // (s),
 //   and a column gpuN_energy (J) of each GPU. A window is what was done under each limit, the same
-//   each time. Of a limit with several windows the mean is taken.
+//   each time. Of a limit with several windows the mean is taken, and where they differ a note says
+//   how many there were and how far apart. What else stands in their rows must be the same: windows
+//   of unlike jobs have no mean.
 // - perjoule.train-power-limit.v1 and perjoule.train-steps.v1, as `train power-limit --json` and
 //   pj_steps_json give them.
 #pragma once
@@ -28,6 +30,7 @@ struct LimitRecording {
   std::string unit;           ///< of work that a point's figures are for: "window", "step"
   std::vector<Point> points;  ///< settings: "power limit", as "300 W"
   Watts max_power;            ///< the highest limit, summed over the GPUs
+  std::vector<std::string> notes = {};  ///< what a reader must be told
 
   /// The rule; EtaCost that has no Pmax with the recording's, as when it was measured.
   Rule with_max_power(Rule rule) const;

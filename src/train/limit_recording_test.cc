@@ -38,17 +38,52 @@ TEST(LimitRecording, WindowsOfOneLimitAreAveragedAndGpusAdded) {
   EXPECT_EQ(chosen(*recording, EtaCost{1}), "200 W");
 }
 
+TEST(LimitRecording, WindowsThatDifferAreSaidAndThoseThatDoNotAreNot) {
+  const auto recording = parse_limit_recording(kTwoGpus, "two.csv");
+  ASSERT_TRUE(recording);
+  EXPECT_EQ(recording->notes,
+            std::vector<std::string>{"200 W: the mean of 2 windows is taken; from lowest to "
+                                     "highest they differ by 16.7 % in time and 5.3 % in energy"});
+  const auto same = parse_limit_recording(
+      "window_name,elapsed_time,gpu0_energy\na_250,10,2000\na_250,10,2000\n", "same.csv");
+  ASSERT_TRUE(same);
+  EXPECT_TRUE(same->notes.empty());
+}
+
+TEST(LimitRecording, WindowsOfOneLimitAreOfTheSameWork) {
+  const auto said = [](std::string_view text) {
+    const auto recording = parse_limit_recording(text, "x");
+    return recording ? "read" : recording.error().text();
+  };
+  const std::string jobs =
+      said("window_name,elapsed_time,gpu0_energy\na_250,1,2\nb_200,1,2\nb_250,1,2\n");
+  EXPECT_NE(jobs.find("x:4: window_name before the limit 'b' where line 2 has 'a'"),
+            std::string::npos)
+      << jobs;
+  const std::string models = said(
+      "start_time,window_name,elapsed_time,gpu0_energy,model\n1,a_250,1,2,bert\n2,a_200,1,2,bert\n"
+      "3,a_250,1,2,resnet\n");
+  EXPECT_NE(models.find("x:4: model 'resnet' where line 2 has 'bert' for the same limit"),
+            std::string::npos)
+      << models;
+  // Other energies than the GPUs' are measurements too.
+  EXPECT_EQ(said("window_name,elapsed_time,gpu0_energy,cpu0_energy\na_250,1,2,3\na_250,1,2,4\n"),
+            "read");
+}
+
 TEST(LimitRecording, OurOwnDocumentsAreRead) {
   const std::string energy = R"({"joules": 12.5, "expanded_j": 0.4, "status": "measured"})";
   const auto verb = parse_limit_recording(
       R"({"schema": "perjoule.train-power-limit.v1", "max_power_w": 300, "steps_are": "activity",
-          "result": {"points": [{"settings": {"power limit": "250 W"}, "time_s": 0.5, "energy": )" +
+          "result": {"points": [{"settings": {"power limit": "250 W"}, "time_s": 0.5,
+          "time_expanded_s": 0.02, "energy": )" +
           energy + "}]}}",
       "a.json");
   ASSERT_TRUE(verb) << verb.error().text();
   EXPECT_EQ(verb->unit, "period");
   EXPECT_EQ(chosen(*verb, EtaCost{}), "250 W");
   EXPECT_EQ(verb->points[0].energy.random, Joules(0.2));
+  EXPECT_EQ(verb->points[0].time_random, Seconds(0.01));
   const auto library = parse_limit_recording(
       R"({"schema": "perjoule.train-steps.v1", "max_power_w": 300,
           "points": [{"power_limit_w": 250, "time_s": 0.5, "energy": )" +

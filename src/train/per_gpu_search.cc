@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "frontier/frontier.h"
+
 namespace perjoule {
 namespace {
 
@@ -11,8 +13,13 @@ constexpr double kNoMoreEnergy = 1.005;
 
 }  // namespace
 
-PerGpuSearch::PerGpuSearch(std::size_t gpus, std::size_t limits, std::size_t start)
-    : limits_(limits), start_(start), kept_(gpus, start), energy_(gpus), trial_(gpus, start) {}
+PerGpuSearch::PerGpuSearch(std::size_t gpus, std::size_t limits, std::size_t start, Seconds bound)
+    : limits_(limits),
+      start_(start),
+      bound_(bound),
+      kept_(gpus, start),
+      energy_(gpus),
+      trial_(gpus, start) {}
 
 void PerGpuSearch::told(const GpuSteps& step) {
   if (stage_ == Stage::kBegin) {
@@ -53,7 +60,8 @@ bool PerGpuSearch::holds(const Group& group, const GpuSteps& step) const {
     before += least(k);
     now += step.energy[k];
   }
-  return step.time <= time_ * kTimeHolds && now <= before * kNoMoreEnergy;
+  const Seconds allowed = bound_ + doubt_of(bound_, step.time_random);
+  return step.time <= std::min(time_ * kTimeHolds, allowed) && now <= before * kNoMoreEnergy;
 }
 
 void PerGpuSearch::next_trial() {

@@ -18,7 +18,9 @@
 //   3. every GPU goes back up to its highest limit with (within 0.5 %) the least energy it showed,
 //      and that is measured, if it was not.
 //
-// T is always compared with that of 1, so that many small delays do not add up. Of n GPUs of which
+// T is always compared with that of 1, so that many small delays do not add up. Where a rule bounds
+// the time, T holds below that bound only (within the error of its measurement, doubt_of): what
+// lies beyond it would be found for nothing. Of n GPUs of which
 // s are at their edge a round takes at most 1 + 2 s log2 n measurements; like GPUs, all at their
 // edge, cost 2 n - 1 and stay where they are.
 //
@@ -27,6 +29,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "base/units.h"
@@ -37,12 +40,15 @@ namespace perjoule {
 struct GpuSteps {
   Seconds time;
   std::vector<Joules> energy;  ///< of each GPU
+  Seconds time_random = {};    ///< one standard error of `time`; 0: not known
 };
 
 class PerGpuSearch {
  public:
-  /// All begin at limit `start` of `limits`; start < limits.
-  PerGpuSearch(std::size_t gpus, std::size_t limits, std::size_t start);
+  /// All begin at limit `start` of `limits`; start < limits. `bound`: what a rule allows a step to
+  /// take; infinite for none.
+  PerGpuSearch(std::size_t gpus, std::size_t limits, std::size_t start,
+               Seconds bound = Seconds(std::numeric_limits<double>::infinity()));
 
   bool done() const { return stage_ == Stage::kDone; }
   /// The limit of each GPU to measure now; when done, those found.
@@ -60,6 +66,7 @@ class PerGpuSearch {
 
   std::size_t limits_;
   std::size_t start_;
+  Seconds bound_;
   Stage stage_ = Stage::kBegin;
   Seconds time_;                             ///< T
   std::vector<std::size_t> kept_;            ///< the lowest limits under which T held

@@ -78,6 +78,26 @@ TEST(PerGpuSearch, LimitsThatDoNotBindYetArePassedAndNotKeptForNothing) {
   EXPECT_EQ(search.limits(), (Limits{0, 0}));
 }
 
+// The one that waits may slow the job by a hundredth, but not beyond what a rule allows.
+TEST(PerGpuSearch, BeyondARulesBoundNothingIsLookedFor) {
+  const std::vector<Gpu> gpus = {{}, {.work = 1.198}};
+  const double start = step_time(gpus, {0, 0});
+  const auto found = [&](double bound, double time_random) {
+    PerGpuSearch search(2, 8, 0, Seconds(bound));
+    for (int i = 0; i < 100 && !search.done(); ++i) {
+      GpuSteps step = step_of(gpus, search.limits());
+      step.time_random = Seconds(time_random);
+      search.told(step);
+    }
+    return search.limits();
+  };
+  // Limit 4 takes 1.2, 0.17 % more than T.
+  EXPECT_EQ(found(std::numeric_limits<double>::infinity(), 0), (Limits{4, 0}));
+  EXPECT_EQ(found(start, 0), (Limits{3, 0}));
+  EXPECT_EQ(found(start, 0.0011), (Limits{4, 0}));
+  EXPECT_EQ(found(start, 0.0009), (Limits{3, 0}));
+}
+
 TEST(PerGpuSearch, FindsTheLeastEnergyOfEachWithinTheTime) {
   EXPECT_TRUE(rc::check("no GPU has a limit of less energy that keeps up", [] {
     const auto count = *rc::gen::inRange<std::size_t>(1, 9);

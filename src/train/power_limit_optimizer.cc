@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 
 #include "frontier/frontier.h"
 
@@ -166,7 +168,8 @@ void PowerLimitOptimizer::begin_again() {
 }
 
 std::optional<GpuLimits> PowerLimitOptimizer::begin_profile(GpuLimits limits) {
-  phase_ = Phase::kWarmUp;
+  // Without a warm-up the very next step is measured, and not the one after it.
+  phase_ = plan_.warm_up_steps > 0 ? Phase::kWarmUp : Phase::kProfiling;
   return ask(std::move(limits));
 }
 
@@ -178,6 +181,14 @@ std::optional<GpuLimits> PowerLimitOptimizer::end_profile(const StepTotals& took
   point.energy.random = Joules(
       std::hypot(point.energy.random.value(), (point.energy.joules * took.uncertainty).value()));
   const auto before = std::find(limits_of_points_.begin(), limits_of_points_.end(), asked_);
+  if (before != limits_of_points_.end()) {
+    const Seconds earlier =
+        points_[static_cast<std::size_t>(before - limits_of_points_.begin())].time;
+    // Of two draws the difference is the root of two standard deviations.
+    repeat_error_ = std::abs(point.time / earlier - 1) / std::numbers::sqrt2;
+  }
+  point.time_random =
+      point.time * std::hypot(std::max(window_->time_error(), repeat_error_), took.uncertainty);
   if (before == limits_of_points_.end()) {
     points_.push_back(std::move(point));
     limits_of_points_.push_back(asked_);
@@ -195,6 +206,9 @@ std::optional<GpuLimits> PowerLimitOptimizer::go_on(const StepTotals& took) {
     if (!each) return settle();
     GpuSteps measured;
     measured.time = took.time / took.steps;
+    const auto here = std::find(limits_of_points_.begin(), limits_of_points_.end(), asked_);
+    measured.time_random =
+        points_[static_cast<std::size_t>(here - limits_of_points_.begin())].time_random;
     for (const Energy& energy : took.gpus) measured.energy.push_back(energy.joules / took.steps);
     search_->told(measured);
   } else {
@@ -205,10 +219,18 @@ std::optional<GpuLimits> PowerLimitOptimizer::go_on(const StepTotals& took) {
   return search_->done() ? settle() : begin_profile(at_places(search_->limits()));
 }
 
+/// What the rule allows a step to take, by the points so far.
+Seconds PowerLimitOptimizer::bound_of_time() const {
+  if (const auto* deadline = std::get_if<Deadline>(&plan_.rule)) return deadline->at_most;
+  if (const auto* slowdown = std::get_if<MaxSlowdown>(&plan_.rule))
+    return slowdown->factor * points_[choice_->baseline].time;
+  return Seconds(std::numeric_limits<double>::infinity());
+}
+
 /// From the limit that the rule chooses for all.
 bool PowerLimitOptimizer::begin_search() {
   if (!choose()) return false;
-  search_.emplace(plan_.gpus.size(), places(), choice_->chosen);
+  search_.emplace(plan_.gpus.size(), places(), choice_->chosen, bound_of_time());
   choice_.reset();
   return true;
 }
@@ -264,6 +286,7 @@ std::optional<GpuLimits> PowerLimitOptimizer::watch(const StepTotals& now) {
   if (strange_ < kStrangeWindows) return std::nullopt;
   points_.clear();
   limits_of_points_.clear();
+  repeat_error_ = 0;
   choice_.reset();
   next_ = 0;
   ++repeats_;

@@ -21,7 +21,9 @@
 // With lists of limits of several GPUs (PowerLimitPlan::gpus) the limit that the rule chose for all
 // is where a PerGpuSearch begins, which lowers those that keep up with less. What it measured are
 // points like any other, and the rule has the last word among all of them: a decision by GPU that
-// does not hold is simply not chosen.
+// does not hold is simply not chosen. The time of a point is known as well as the steps of its
+// window agree, and, once two windows under the same limits were measured, as well as those do: a
+// rule's bound of time is met within that (doubt_of).
 #pragma once
 
 #include <optional>
@@ -117,6 +119,7 @@ class PowerLimitOptimizer {
   std::optional<GpuLimits> end_profile(const StepTotals& took);
   std::optional<GpuLimits> go_on(const StepTotals& took);
   bool begin_search();
+  Seconds bound_of_time() const;
   bool choose();
   std::optional<GpuLimits> settle();
   std::optional<GpuLimits> watch(const StepTotals& now);
@@ -133,6 +136,9 @@ class PowerLimitOptimizer {
   std::vector<Point> points_;
   std::vector<GpuLimits> limits_of_points_;
   std::optional<PerGpuSearch> search_;
+  /// One standard error, relative, of a step's time from one window to another, as two under the
+  /// same limits told; 0: not known.
+  double repeat_error_ = 0;
   std::optional<Choice> choice_;
   int strange_ = 0;  ///< windows in a row that differ from the chosen point
   int repeats_ = 0;

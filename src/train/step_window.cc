@@ -1,6 +1,7 @@
 #include "train/step_window.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace perjoule {
 namespace {
@@ -9,6 +10,8 @@ namespace {
 constexpr std::size_t kMostStretches = 256;
 // More stalls than one in so many, begun ones too, are no stalls.
 constexpr std::size_t kOneIn = 5;
+// So many stretches say something of how far steps differ.
+constexpr std::size_t kLeastStretches = 4;
 
 /// what = a - b, of running totals or amounts alike.
 StepTotals difference(const StepTotals& a, const StepTotals& b) {
@@ -32,6 +35,7 @@ void StepWindow::tell(const StepTotals& now) {
   if (!(now.steps > points_.back().steps)) return;
   if (points_.size() > kMostStretches) {
     const int stalls = this->stalls();
+    folded_spread_ = spread();
     folded_ = taken();
     any_folded_ = true;
     stalls_ = stalls;
@@ -63,9 +67,39 @@ std::vector<std::size_t> StepWindow::stalled() const {
   return stalls;
 }
 
-StepTotals StepWindow::taken() const {
+std::vector<bool> StepWindow::left_out() const {
   std::vector<bool> left_out = gap_;
   for (const std::size_t i : stalled()) left_out[i] = true;
+  return left_out;
+}
+
+StepWindow::Spread StepWindow::spread() const {
+  const StepTotals all = taken();
+  Spread spread = folded_spread_;
+  if (!(all.steps > 0)) return spread;
+  const double mean = all.time.value() / all.steps;
+  const std::vector<bool> none = left_out();
+  for (std::size_t i = 0; i < none.size(); ++i) {
+    if (none[i]) continue;
+    const double steps = points_[i + 1].steps - points_[i].steps;
+    const double off = (points_[i + 1].time - points_[i].time).value() - steps * mean;
+    spread.squares += off * off / steps;
+    ++spread.stretches;
+  }
+  return spread;
+}
+
+double StepWindow::time_error() const {
+  const Spread spread = this->spread();
+  if (spread.stretches < kLeastStretches) return 0;
+  const StepTotals all = taken();
+  // The variance of one step is that of a stretch over its steps; steps are taken for independent.
+  const double variance = spread.squares / static_cast<double>(spread.stretches - 1);
+  return std::sqrt(variance / all.steps) / (all.time.value() / all.steps);
+}
+
+StepTotals StepWindow::taken() const {
+  const std::vector<bool> left_out = this->left_out();
   // Of the whole what is left out is taken off, and not the rest added up: each edge of a stretch
   // has a counter's tick for an error, and the fewest edges the least.
   StepTotals whole = difference(points_.back(), points_.front());

@@ -48,11 +48,21 @@ class StepWindow {
   double count() const { return points_.back().steps; }
   /// What was taken so far. O(n log n) in the stretches told lately, a few hundred at most.
   StepTotals taken() const;
+  /// One standard error, relative, of the mean time of a step in it, from how far its stretches
+  /// differ; 0: fewer than four tell nothing.
+  double time_error() const;
   /// Stalls left out so far.
   int stalls() const { return stalls_ + static_cast<int>(stalled().size()); }
 
  private:
+  /// Squared deviations of stretches from the mean time of their steps, each over its steps.
+  struct Spread {
+    double squares = 0;
+    std::size_t stretches = 0;
+  };
   std::vector<std::size_t> stalled() const;
+  std::vector<bool> left_out() const;
+  Spread spread() const;
 
   Seconds began_;
   double stall_;
@@ -61,6 +71,7 @@ class StepWindow {
   bool paused_ = false;
   StepTotals folded_ = {};  ///< what was taken in stretches told longer ago, which are kept no more
   bool any_folded_ = false;
+  Spread folded_spread_ = {};
   int stalls_ = 0;  ///< among those
 };
 

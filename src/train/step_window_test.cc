@@ -103,6 +103,26 @@ TEST(StepWindow, AFactorOfNoneCountsAll) {
   expect_taken(window, 10, 50.9);
 }
 
+TEST(StepWindow, ItsTimeIsAsWellKnownAsItsStretchesAgree) {
+  Course course;
+  StepWindow window(course.totals(), 0);
+  for (int i = 0; i < 3; ++i) window.tell(course.pass(i % 2 == 0 ? 0.11 : 0.09, 1));
+  EXPECT_EQ(window.time_error(), 0);  // too few to tell
+  for (int i = 3; i < 40; ++i) window.tell(course.pass(i % 2 == 0 ? 0.11 : 0.09, 1));
+  EXPECT_NEAR(window.time_error(), 0.1 * std::sqrt(40.0 / 39) / std::sqrt(40), 1e-9);
+  // Stretches of several steps say the same of a step; folding forgets nothing.
+  for (int i = 0; i < 960; ++i) window.tell(course.pass(i % 2 == 0 ? 0.44 : 0.36, 4));
+  const double step = std::sqrt((40 * 1e-4 + 960 * 16e-4 / 4) / 999);
+  EXPECT_NEAR(window.time_error(), step / 0.1 / std::sqrt(40 + 960 * 4), 1e-6);
+}
+
+TEST(StepWindow, WhatIsLeftOutSaysNothingOfHowWellTheTimeIsKnown) {
+  Course course;
+  StepWindow window(course.totals(), 2);
+  for (int i = 0; i < 40; ++i) window.tell(course.pass(i == 20 ? 5 : 0.1, 1));
+  EXPECT_NEAR(window.time_error(), 0, 1e-12);
+}
+
 TEST(StepWindow, LongWindowsAreFolded) {
   Course course;
   StepWindow window(course.totals(), 2);

@@ -77,6 +77,9 @@ class PowerLimit(TwinTest):
                 self.assertLess(abs(measured / without - 1), 0.2, (plain, found))
         self.assertGreater(max(step(counted)), 1.25 * max(step(plain)))
 
+    def test_a_window_of_few_steps_has_that_many(self):
+        self.on_twin("few_steps", gpu="v100")
+
     def test_where_a_gpu_takes_no_limit_all_are_put_back_and_it_is_said(self):
         for scene in ("half_refused", "half_refused_in_words"):
             self.on_twin(scene, gpu="v100:2", fault="return:call=nvmlDeviceSetPowerManagementLimit,code=4,gpu=1,count=1")
@@ -101,12 +104,27 @@ class PowerLimit(TwinTest):
         self.assertIn("Pmax 500.0 W", told.stdout)
         self.assertIn("power limit 200 W", told.stdout)
         self.assertEqual(self.call("train", "power-limit", "--recorded", windows, "--deadline", "1s").returncode, 1)
+        several = self.write("several.csv", "window_name,elapsed_time,gpu0_energy\nx_250,10,2000\nx_250,12,2000\nx_200,13,1700\n")
+        told = self.call("train", "power-limit", "--recorded", several)
+        self.assertEqual(told.returncode, 0, told)
+        self.assertIn("250 W: the mean of 2 windows is taken", told.stderr)
+        self.assertIn("18.2 % in time", self.json("train", "power-limit", "--recorded", several, "--json")["notes"][0])
+        mixed = self.write("mixed.csv", "window_name,elapsed_time,gpu0_energy\nx_250,10,2000\ny_250,12,2000\n")
+        told = self.call("train", "power-limit", "--recorded", mixed)
+        self.assertEqual(told.returncode, 2)
+        self.assertIn("mixed.csv:3:", told.stderr)
         for words, message in ((["--", "true"], "leave out the command"), (["--limits", "100:200:50"], "--limits"),
-                               (["--eta", "2"], "eta")):
+                               (["--drift", "0"], "--drift is for a training that runs"),
+                               (["--steps", "activity"], "--steps is for a training that runs"),
+                               (["--every", "1s"], "--every is for"), (["--stall", "0"], "--stall is for"),
+                               (["--profile", "3"], "--profile is for"), (["--eta", "2"], "eta")):
             refused = self.call("train", "power-limit", "--recorded", windows, *words)
             self.assertEqual(refused.returncode, 2, refused)
             self.assertIn(message, refused.stderr)
         self.assertEqual(self.call("train", "power-limit", "--recorded", str(self.folder / "no.csv")).returncode, 2)
+        # What is set for trainings that run does not hinder.
+        told = self.call("train", "power-limit", "--recorded", windows, variables={"PERJOULE_TRAIN_POWER_LIMIT_DRIFT": "0"})
+        self.assertEqual(told.returncode, 0, told)
         self.assertEqual(self.call("train", "power-limit").returncode, 2)
 
     def test_the_help_names_the_rule_that_is_taken(self):
@@ -114,6 +132,8 @@ class PowerLimit(TwinTest):
         self.assertIn("taken with 0.5 when no rule is given", help)
         self.assertIn("Pmax of --eta; the highest limit tried, summed over the GPUs, otherwise", help)
         self.assertNotIn("taken when no rule is given", help)
+        self.assertIn("slower than the fastest of all that were measured", help)
+        self.assertIn("at most FACTOR slower than its highest value that was measured", help)
         self.assertNotIn("highest mean power of the points otherwise", help)
 
     def test_without_a_gpu_it_says_so(self):
@@ -135,6 +155,18 @@ for epoch in range(8):
         os.write(int(os.environ["PERJOULE_EPOCH_FD"]), b"\\n")
     for batch in range({validation}):
         run(1.5e12)
+"""
+
+# Steps that tell the limit each was done under; between two there is time to set another one.
+TELLING = """
+import ctypes, time
+from command import limit_mw
+twin = ctypes.CDLL("libnvidia-ml.so.1")
+for step in range({steps}):
+    print(f"limit {{limit_mw()}}", flush=True)
+    twin.perjoule_twin_run(0, ctypes.c_double(6e12), ctypes.c_double(0), ctypes.c_double(1))
+    print(f"step {{step + 1}}", flush=True)
+    time.sleep(0.1)
 """
 
 
@@ -208,6 +240,19 @@ class Scenes:
             program = EPOCHS.format(validation=validation, told=way == "told")
             with (self.folder / f"{way}.json").open("w") as out:
                 subprocess.run([COMMAND, *words, *more, "--", sys.executable, "-c", program], check=True, stdout=out)
+
+    def few_steps(self):
+        for profile in (1, 2, 3):
+            words = ["train", "power-limit", "--limits", "150:250:50", "--warm-up", "0", "--profile", str(profile), "--least", "0s",
+                     "--stall", "0", "--drift", "0", "--eta", "0", "--every", "20ms", "--unit-pattern", r"step (\d+)"]
+            told = subprocess.run([COMMAND, *words, "--", sys.executable, "-c", TELLING.format(steps=3 * profile + 4)], text=True,
+                                  capture_output=True, check=True, cwd=pathlib.Path(__file__).parent)
+            limits = [int(line.split()[1]) // 1000 for line in told.stdout.splitlines() if line.startswith("limit ")]
+            for tried in (250, 200, 150):
+                first = limits.index(tried)
+                assert limits[first:first + profile] == [tried] * profile, (profile, limits)
+                assert limits[first + profile] != tried, (profile, limits)
+            assert limit_mw() == 300_000, limit_mw()
 
     def half_refused(self):
         set_limit(275_000)
@@ -315,6 +360,8 @@ class BatchSize(CommandTest):
     def test_a_script_asks_reports_and_hears_when_to_stop(self):
         self.assertEqual(self.create().returncode, 0)
         self.assertEqual(self.jobs("ask", "nightly").stdout, "1 64\n")
+        self.assertIsNone(self.json("train", "batch-size", "show", "nightly", "--json")["trials"][0]["metric"])
+        self.assertRegex(self.jobs("show", "nightly").stdout, r"running .* - +0 J\n")
         self.assertEqual(self.report(1, 1, 3, 0.5).stdout, "continue\n")
         self.assertEqual(self.report(1, 2, 6, 0.95).stdout, "reached\n")
         self.assertEqual(self.jobs("ask", "nightly").stdout, "2 128\n")
@@ -364,6 +411,13 @@ class BatchSize(CommandTest):
             told = self.jobs(*words)
             self.assertEqual(told.returncode, status, (words, told.stderr))
             self.assertIn(message, told.stderr)
+        self.jobs("ask", "nightly")
+        for energy, time in (("1e200J", "1s"), ("1J", "1e200s")):
+            told = self.jobs("report", "nightly", "1", "--epochs", "1", "--energy", energy, "--time", time, "--metric", "0")
+            self.assertEqual(told.returncode, 2)
+            self.assertIn("above the most that is taken", told.stderr)
+        self.jobs("remove", "nightly")
+        self.create()
         changed = self.create("--eta", "0.7")
         self.assertEqual(changed.returncode, 3)
         self.assertIn("another definition", changed.stderr)
@@ -426,6 +480,10 @@ class Simulate(CommandTest):
         self.assertEqual((result["tta"]["count"], result["tta"]["censored"]), (4200, 0))
         self.assertEqual(result["energy_saved"]["mean"] < 0.05, True)
 
+    def test_the_regret_of_the_best_pair_itself_has_no_sign(self):
+        told = self.call("train", "simulate", "--trace", str(TRACES), "--policy", "oracle", "--seeds", "1:5").stdout
+        self.assertNotRegex(told, r"-0\.0+\b")
+
     def altered(self, line):
         """The traces with every line of the table of power limits and of trainings passed through a function."""
         folder = self.folder / "altered"
@@ -441,7 +499,10 @@ class Simulate(CommandTest):
             return ",".join(words[:-1] + [""]) if words[0] == "sentiment140" and len(words) == 8 and words[2] == "128" else line
         trace = self.altered(never)
         words = ("train", "simulate", "--trace", trace, "--workload", "bert_sa", "--policy", "default,zeus")
-        usual, zeus = self.json(*words, "--json")["results"]
+        document = self.json(*words, "--json")
+        usual, zeus = document["results"]
+        default = document["workloads"][0]["default"]
+        self.assertEqual([default[name] for name in ("censored", "eta_j", "tta_s", "cost_j")], [True, None, None, None])
         self.assertTrue(usual["default_censored"] and zeus["default_censored"])
         self.assertIsNone(zeus["energy_saved"])
         self.assertEqual((usual["eta"]["censored"], usual["eta"]["lower_bound"], zeus["eta"]["censored"]), (70, True, 0))
@@ -478,7 +539,7 @@ class Simulate(CommandTest):
         for words, message in ((("--gpu", "h100"), "summary_power_h100.csv"), (("--eta", "2"), "outside 0 to 1"),
                                (("--policy", "magic"), "no policy 'magic'"), (("--workload", "gpt"), "known are"),
                                (("--seeds", "9:3"), "--seeds 9:3"), (("--beta", "0.5"), "beta"),
-                               (("--groups", "/nonexistent.csv"), "/nonexistent.csv"), (("--policy", ","), "no policy"),
+                               (("--groups", "/nonexistent.csv"), "/nonexistent.csv"), (("--policy", "zeus,"), "an item of the list is empty"),
                                (("--policy", ""), "no policy"), (("--window", "2.7"), "--window 2.7"),
                                (("--window", "1e12"), "--window 1e12"), (("--recurrences", "0"), "--recurrences 0"),
                                (("--groups", "x.csv", "--recurrences", "5"), "does not go with --groups"),
