@@ -40,6 +40,9 @@ std::vector<Option> profile_options() {
       {"time-scale", "FACTOR", "multiply the profile's times", "1"},
       {"energy-scale", "FACTOR", "multiply its energies: a stage of 8 GPUs measured on one has 8",
        "1"},
+      {"switch-time", "TIME", "what a change of setting between two instructions takes", "0"},
+      {"switch-energy", "ENERGY", "and above what waiting takes meanwhile", "0"},
+      {"dwell", "TIME", "keep each setting for instructions of so long together at least", "0"},
   };
 }
 
@@ -94,6 +97,18 @@ Result<BlockingPower> read_waiting_power(const Arguments& arguments) {
   return read_blocking_power(text);
 }
 
+Result<SwitchCost> read_switch_cost(const Arguments& arguments) {
+  SwitchCost cost;
+  PJ_TRY(const auto time, arguments.read("switch-time", parse_seconds));
+  PJ_TRY(const auto energy, arguments.read("switch-energy", parse_joules));
+  PJ_TRY(const auto dwell, arguments.read("dwell", parse_seconds));
+  cost = {time.value_or(Seconds(0)), energy.value_or(Joules(0)), dwell.value_or(Seconds(0))};
+  const bool sane = cost.time.value() >= 0 && cost.energy.value() >= 0 && cost.dwell.value() >= 0 &&
+                    cost.time.value() < 1e6 && cost.dwell.value() < 1e6;
+  if (sane) return cost;
+  return Error::invalid_argument("--switch-time, --switch-energy and --dwell are from 0 up");
+}
+
 Result<PipelineProfile> read_scaled_profile(const Arguments& arguments, const std::string& path) {
   PJ_TRY(const double time_scale, factor_option(arguments, "time-scale"));
   PJ_TRY(const double energy_scale, factor_option(arguments, "energy-scale"));
@@ -122,6 +137,7 @@ Result<PipelineInput> read_pipeline(const Arguments& arguments) {
   PipelineInput input;
   PJ_TRY(ScheduleShape shape, read_schedule_shape(arguments));
   PJ_TRY(BlockingPower power, read_waiting_power(arguments));
+  PJ_TRY(const SwitchCost switching, read_switch_cost(arguments));
   const std::string path = arguments.values("PROFILE").front();
   PJ_TRY(PipelineProfile profile, read_scaled_profile(arguments, path));
   input.profile = std::make_unique<PipelineProfile>(std::move(profile));
@@ -129,7 +145,7 @@ Result<PipelineInput> read_pipeline(const Arguments& arguments) {
   PJ_TRY(PipelineSchedule schedule, make_schedule(arguments.value("schedule"), shape));
   input.schedule = std::make_unique<PipelineSchedule>(std::move(schedule));
   PJ_TRY(PipelineProblem problem,
-         PipelineProblem::make(*input.profile, *input.schedule, std::move(power)));
+         PipelineProblem::make(*input.profile, *input.schedule, std::move(power), switching));
   input.problem = std::make_unique<PipelineProblem>(std::move(problem));
   input.source = path;
   return input;

@@ -21,6 +21,8 @@ std::vector<Option> profile_options();
 Result<ScheduleShape> read_schedule_shape(const Arguments& arguments);
 /// --blocking-power.
 Result<BlockingPower> read_waiting_power(const Arguments& arguments);
+/// --switch-time, --switch-energy and --dwell.
+Result<SwitchCost> read_switch_cost(const Arguments& arguments);
 /// With its factors.
 Result<PipelineProfile> read_scaled_profile(const Arguments& arguments, const std::string& path);
 /// A whole number from 1 up.

@@ -92,6 +92,7 @@ Result<int> run(const Arguments& arguments) {
   PJ_CHECK(read_profiling(arguments, request));
   PJ_TRY(request.highest, read_size(arguments, "compare"));
   PJ_TRY(request.plans.slowdown, share_option(arguments, "slowdown", 1));
+  PJ_TRY(request.plans.switching, read_switch_cost(arguments));
   PJ_TRY(request.drift, share_option(arguments, "drift", 0));
   PJ_TRY(request.patience, read_size(arguments, "patience"));
   if (arguments.has("profile")) {

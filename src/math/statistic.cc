@@ -1,5 +1,7 @@
 #include "math/statistic.h"
 
+#include <algorithm>
+
 #include <cmath>
 
 namespace perjoule {
@@ -13,6 +15,13 @@ Statistic statistic(const std::vector<double>& values) {
   for (const double value : values) squares += (value - result.mean) * (value - result.mean);
   if (n > 1) result.error = std::sqrt(squares / (n - 1) / n);
   return result;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 }  // namespace perjoule

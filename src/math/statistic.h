@@ -1,4 +1,4 @@
-// Mean and standard error of repeated figures.
+// Mean and standard error of repeated figures, and their median.
 #pragma once
 
 #include <vector>
@@ -11,5 +11,8 @@ struct Statistic {
   double error = 0;
 };
 Statistic statistic(const std::vector<double>& values);
+
+/// The middle one, or the mean of the two in the middle; of at least one value. O(values).
+double median(std::vector<double> values);
 
 }  // namespace perjoule

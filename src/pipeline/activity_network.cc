@@ -84,10 +84,14 @@ std::vector<std::uint32_t> ActivityNetwork::find_cycle() const {
 }
 
 EarliestTimes earliest_times(const ActivityNetwork& network, std::span<const std::uint32_t> order,
-                             std::span<const Ticks> durations) {
+                             std::span<const Ticks> durations, std::span<const Ticks> setup) {
   EarliestTimes times;
   times.start.assign(network.size(), 0);
   for (const std::uint32_t activity : order) {
+    if (!setup.empty() && setup[activity] > 0) {
+      const Ticks before = times.start[activity - 1] + durations[activity - 1];
+      times.start[activity] = std::max(times.start[activity], before + setup[activity]);
+    }
     const Ticks end = times.start[activity] + durations[activity];
     times.makespan = std::max(times.makespan, end);
     for (const std::uint32_t after : network.successors(activity)) {
@@ -98,7 +102,8 @@ EarliestTimes earliest_times(const ActivityNetwork& network, std::span<const std
 }
 
 std::vector<Ticks> latest_ends(const ActivityNetwork& network, std::span<const std::uint32_t> order,
-                               std::span<const Ticks> durations, Ticks makespan) {
+                               std::span<const Ticks> durations, Ticks makespan,
+                               std::span<const Ticks> setup) {
   std::vector<Ticks> ends(network.size(), makespan);
   for (std::size_t i = order.size(); i-- > 0;) {
     const std::uint32_t activity = order[i];
@@ -106,6 +111,8 @@ std::vector<Ticks> latest_ends(const ActivityNetwork& network, std::span<const s
     for (const std::uint32_t before : network.predecessors(activity)) {
       ends[before] = std::min(ends[before], start);
     }
+    if (!setup.empty() && setup[activity] > 0)
+      ends[activity - 1] = std::min(ends[activity - 1], start - setup[activity]);
   }
   return ends;
 }

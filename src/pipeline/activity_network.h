@@ -47,16 +47,19 @@ class ActivityNetwork {
 };
 
 /// When each activity begins if all begin as early as they can, and when the last one ends.
-/// `order` is a topological order, `durations` one an activity. O(activities + precedences).
+/// `order` is a topological order, `durations` one an activity. Where `setup` is given and above 0
+/// for an activity, it begins so long behind the end of the one that is numbered before it, which
+/// must be one of its predecessors. O(activities + precedences).
 struct EarliestTimes {
   std::vector<Ticks> start;
   Ticks makespan = 0;
 };
 EarliestTimes earliest_times(const ActivityNetwork& network, std::span<const std::uint32_t> order,
-                             std::span<const Ticks> durations);
+                             std::span<const Ticks> durations, std::span<const Ticks> setup = {});
 
 /// When each activity must have ended at the latest for the last one to end at `makespan`.
 std::vector<Ticks> latest_ends(const ActivityNetwork& network, std::span<const std::uint32_t> order,
-                               std::span<const Ticks> durations, Ticks makespan);
+                               std::span<const Ticks> durations, Ticks makespan,
+                               std::span<const Ticks> setup = {});
 
 }  // namespace perjoule

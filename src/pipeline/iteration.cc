@@ -38,6 +38,21 @@ std::vector<std::uint32_t> settings_in_force(const PipelineProblem& problem,
   return force;
 }
 
+std::vector<Ticks> switch_setups(const PipelineProblem& problem,
+                                 std::span<const std::uint32_t> force) {
+  const Ticks time = problem.ticks(problem.switching().time);
+  if (time <= 0) return {};
+  std::vector<Ticks> setups(force.size());
+  const PipelineSchedule& schedule = problem.schedule();
+  for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
+    for (std::size_t i = 1; i < schedule.stages[stage].size(); ++i) {
+      const std::uint32_t a = schedule.number(stage, i);
+      if (force[a] != force[a - 1]) setups[a] = time;
+    }
+  }
+  return setups;
+}
+
 Iteration simulate_iteration(const PipelineProblem& problem,
                              std::span<const std::uint32_t> option) {
   const PipelineSchedule& schedule = problem.schedule();
@@ -49,10 +64,11 @@ Iteration simulate_iteration(const PipelineProblem& problem,
     durations[a] = problem.duration(chosen(a));
   }
   Iteration iteration;
-  EarliestTimes times = earliest_times(problem.network(), problem.order(), durations);
+  const std::vector<std::uint32_t> force = settings_in_force(problem, option);
+  EarliestTimes times =
+      earliest_times(problem.network(), problem.order(), durations, switch_setups(problem, force));
   iteration.makespan = times.makespan;
   iteration.start = std::move(times.start);
-  const std::vector<std::uint32_t> force = settings_in_force(problem, option);
   const auto power_at = [&](std::uint32_t a) {
     return problem.power().at(problem.knobs()[force[a]]);
   };
@@ -80,6 +96,7 @@ Iteration simulate_iteration(const PipelineProblem& problem,
       wait(iteration.makespan, first + count - 1);
       iteration.left_above_least += power_at(first + count - 1) - least;
     }
+    stage.working += problem.switching().energy * static_cast<double>(stage.switches);
     iteration.working += stage.working;
     iteration.waiting += stage.waiting;
     iteration.switches += stage.switches;

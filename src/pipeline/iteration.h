@@ -15,7 +15,7 @@ namespace perjoule {
 struct StageIteration {
   Seconds busy;
   Seconds waited;            ///< busy and waited are the iteration's time together
-  Joules working;            ///< while instructions ran
+  Joules working;            ///< while instructions ran, and for changes of setting
   Joules waiting;            ///< while the stage waited
   std::size_t switches = 0;  ///< neighbouring instructions at unlike settings
   Joules energy() const { return working + waiting; }
@@ -40,6 +40,11 @@ struct Iteration {
 /// stage was left at, or, with nothing before it, will be at.
 std::vector<std::uint32_t> settings_in_force(const PipelineProblem& problem,
                                              std::span<const std::uint32_t> option);
+
+/// How long after the one before it on its stage each activity begins at the earliest: what a
+/// change of setting takes. Empty where it takes no time.
+std::vector<Ticks> switch_setups(const PipelineProblem& problem,
+                                 std::span<const std::uint32_t> force);
 
 /// `option` names one of profiled(class).options for each activity. A stage that waits draws the
 /// blocking power of the setting it was left at; before its first instruction, of the one it will

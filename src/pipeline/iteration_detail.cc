@@ -18,8 +18,8 @@ std::vector<ActivityDetail> activity_details(const PipelineProblem& problem,
       details[a].switched = i > 0 && details[a].knob != details[a - 1].knob;
     }
   }
-  const std::vector<Ticks> latest =
-      latest_ends(problem.network(), problem.order(), durations, iteration.makespan);
+  const std::vector<Ticks> latest = latest_ends(problem.network(), problem.order(), durations,
+                                                iteration.makespan, switch_setups(problem, force));
   for (std::size_t a = 0; a < details.size(); ++a) details[a].slack = latest[a] - details[a].end;
   return details;
 }

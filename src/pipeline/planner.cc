@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "pipeline/baselines.h"
 #include "pipeline/cost_curve.h"
+#include "pipeline/switching.h"
 
 namespace perjoule {
 namespace {
@@ -196,7 +197,11 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
     const bool is_asked = std::find(asked.begin(), asked.end(), plan.requested) != asked.end();
     if (plan.requested == last || !is_asked) continue;
     last = plan.requested;
-    study.plans_.push_back(planned(problem, plan));
+    const PipelinePlan* const faster = study.plans_.empty() ? nullptr : &study.plans_.back().plan;
+    study.plans_.push_back(planned(
+        problem, problem.switching().any() ? plan_with_switches(problem, rounded.plans(),
+                                                                plan.requested, plan.bound, faster)
+                                           : keep_equal_settings(problem, plan)));
   }
   return study;
 }

@@ -29,15 +29,24 @@ struct PipelineOption {
   std::uint32_t index = 0;  ///< into the profiled instruction's options
 };
 
+/// What it takes to change a GPU's setting between two instructions, beside what they take.
+struct SwitchCost {
+  Seconds time = {};   ///< the next instruction begins so much later, if it could begin at once
+  Joules energy = {};  ///< above what waiting takes meanwhile
+  Seconds dwell = {};  ///< plans keep each setting for instructions of so long together at least
+  bool any() const { return time.value() > 0 || energy.value() > 0 || dwell.value() > 0; }
+};
+
 class PipelineProblem {
  public:
   /// The profile and the schedule are kept by reference. A tick is a microsecond; finer, by powers
   /// of ten, where the shortest measured time has fewer than 1,000 of them. Fails with what find()
   /// of the profile and topological_order() of the network fail with, naming the activities, with
   /// invalid_argument when stage counts differ, and with out_of_range where times are so far apart
-  /// that ticks overflow.
+  /// that ticks overflow. What switching costs counts in plans, not in the bound.
   static Result<PipelineProblem> make(const PipelineProfile& profile,
-                                      const PipelineSchedule& schedule, BlockingPower power);
+                                      const PipelineSchedule& schedule, BlockingPower power,
+                                      const SwitchCost& switching = {});
 
   Result<TimeCostFrontier> solve(const ScheduleTimes& wanted = {}) const {
     return solve_time_cost(network_, class_of_, curves_, wanted);
@@ -47,6 +56,7 @@ class PipelineProblem {
   const ActivityNetwork& network() const { return network_; }
   std::span<const std::uint32_t> order() const { return order_; }
   const BlockingPower& power() const { return power_; }
+  const SwitchCost& switching() const { return switching_; }
   const CurveSet& curves() const { return curves_; }
   /// Activities of one stage, chunk and instruction are of one class.
   std::span<const std::uint32_t> class_of() const { return class_of_; }
@@ -98,6 +108,7 @@ class PipelineProblem {
   ActivityNetwork network_;
   std::vector<std::uint32_t> order_;
   BlockingPower power_;
+  SwitchCost switching_;
   double ticks_a_second_ = 1e6;  ///< a power of ten
   std::vector<Class> classes_;
   std::vector<std::uint32_t> class_of_;

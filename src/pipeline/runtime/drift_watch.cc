@@ -6,20 +6,38 @@
 #include "base/text.h"
 
 namespace perjoule {
+namespace {
 
-void DriftWatch::add(int stage, const PipelineStep& step, Seconds took, Seconds expected) {
+// Fewer have no median to speak of.
+constexpr std::size_t kLeastSwitches = 20;
+
+}  // namespace
+
+void DriftWatch::add(int stage, const PipelineStep& step, Seconds took, Seconds expected,
+                     bool switched) {
   Times& times = times_[{stage, step.chunk, step.instruction}];
-  times.took += took.value();
-  times.expected += expected.value();
+  if (switched) {
+    times.switched.push_back({took.value(), expected.value()});
+  } else if (expected.value() > 0) {
+    times.ratios.push_back(took / expected);
+  }
 }
 
-bool DriftWatch::iteration() {
-  if (++iterations_ < patience_) return false;
-  const bool drifted = std::any_of(times_.begin(), times_.end(), [this](const auto& one) {
+bool DriftWatch::drifted() const {
+  return std::any_of(times_.begin(), times_.end(), [this](const auto& one) {
     return std::abs(one.second.ratio() - 1) > tolerance_;
   });
-  if (!drifted) restart();
-  return drifted;
+}
+
+std::optional<Seconds> DriftWatch::switch_time() const {
+  std::vector<double> longer;
+  for (const auto& [key, times] : times_) {
+    const double ratio = times.ratio();
+    for (const Times::Switched& one : times.switched)
+      longer.push_back(one.took - ratio * one.expected);
+  }
+  if (longer.size() < kLeastSwitches) return std::nullopt;
+  return Seconds(std::max(0.0, median(longer)));
 }
 
 PipelineProfile DriftWatch::scaled(const PipelineProfile& profile,

@@ -1,16 +1,25 @@
-// Whether instructions still take what the profile says.
+// Whether instructions still take what the profile says, and what a change of setting takes.
 //
 //   DriftWatch watch(0.03, 5);
-//   watch.add(stage, step, took, expected);   // of each instruction that ran
-//   if (watch.iteration()) profile = watch.scaled(profile, schedule);
+//   watch.add(stage, step, took, expected, switched);   // of each instruction that ran
+//   if (watch.iteration()) {                            // enough of them
+//     if (watch.drifted()) profile = watch.scaled(profile, schedule);
+//     if (const auto time = watch.switch_time()) ...
+//     watch.restart();
+//   }
 //
 // A time that has drifted drifts at all settings alike: the model or its input has changed, the
-// chip has not. Power is taken to be what it was, so energy is scaled as time is.
+// chip has not. Power is taken to be what it was, so energy is scaled as time is. An instruction
+// before which the setting was changed runs a while at the old one; what that takes is told from
+// the others.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <tuple>
+#include <vector>
 
+#include "math/statistic.h"
 #include "pipeline/profile.h"
 #include "pipeline/schedule.h"
 
@@ -18,23 +27,35 @@ namespace perjoule {
 
 class DriftWatch {
  public:
-  /// A ratio of measured to profiled time that is off by more than `tolerance`, over `patience`
-  /// iterations together, is a drift.
+  /// A median ratio of measured to profiled time that is off by more than `tolerance`, over
+  /// `patience` iterations together, is a drift.
   DriftWatch(double tolerance, int patience) : tolerance_(tolerance), patience_(patience) {}
 
-  void add(int stage, const PipelineStep& step, Seconds took, Seconds expected);
-  /// An iteration is over. Whether an instruction has drifted; after `patience` iterations without,
-  /// the count begins anew.
-  bool iteration();
+  /// `switched`: its setting is not that of the instruction before it.
+  void add(int stage, const PipelineStep& step, Seconds took, Seconds expected, bool switched);
+  /// An iteration is over. Whether it was the last of `patience` ones.
+  bool iteration() { return ++iterations_ >= patience_; }
+  /// Whether an instruction's time is off by more than the tolerance.
+  bool drifted() const;
+  /// How much longer an instruction takes for a change of setting before it; none where too few
+  /// were seen.
+  std::optional<Seconds> switch_time() const;
   /// The profile with every instruction's options scaled by its ratio.
   PipelineProfile scaled(const PipelineProfile& profile, const PipelineSchedule& schedule) const;
   void restart();
 
  private:
+  /// Of one instruction: ratios of measured to profiled time, and what came on top where the
+  /// setting was changed. Medians count: a process that is held up now and then says nothing of a
+  /// model.
   struct Times {
-    double took = 0;
-    double expected = 0;
-    double ratio() const { return expected > 0 ? took / expected : 1; }
+    std::vector<double> ratios;
+    struct Switched {
+      double took;
+      double expected;
+    };
+    std::vector<Switched> switched;
+    double ratio() const { return ratios.empty() ? 1 : median(ratios); }
   };
   double tolerance_;
   int patience_;

@@ -97,6 +97,10 @@ Json status_json(const PlanService& service) {
   for (const PlanService::Summary& summary : service.summaries())
     stretches.push_back(to_json(summary));
   json["stretches"] = std::move(stretches);
+  const SwitchCost switching = service.switching();
+  json["switch_time_s"] = switching.time.value();
+  json["switch_energy_j"] = switching.energy.value();
+  json["margin"] = service.margin();
   if (const auto measured = service.measured())
     json["profile_energy_error"] = measured->worst_energy_error;
   if (const auto failure = service.failure()) {

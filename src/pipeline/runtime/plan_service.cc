@@ -18,6 +18,16 @@ constexpr int kClocks = 8;
 constexpr double kLowestShare = 0.55;
 constexpr double kClockStep = 15;  // MHz, NVIDIA's
 
+/// A switch that takes less of an instruction's time is as good as none.
+constexpr double kNoSwitchTime = 0.02;
+/// Nor is all planned anew for less of a change of what a switch takes.
+constexpr double kSameSwitchTime = 0.25;
+
+/// An iteration that takes this much longer than it may, relative, is planned anew with more slack.
+constexpr double kInTime = 0.005;
+/// What takes longer for other reasons than full stages would take all slack there is.
+constexpr double kMostMargin = 0.02;
+
 std::shared_ptr<const StageSettings> shared(StageSettings settings) {
   return std::make_shared<const StageSettings>(std::move(settings));
 }
@@ -64,6 +74,7 @@ PlanService::PlanService(PipelineJob job, RuntimeRequest request, PipelineSchedu
       request_(std::move(request)),
       schedule_(std::move(schedule)),
       measuring_(schedule_, request_.settings),
+      measures_switching_(!request_.plans.switching.any()),
       drift_(request_.drift, request_.patience) {}
 
 PlanService::~PlanService() { settle(); }
@@ -274,40 +285,85 @@ void PlanService::look_for_end_of_profile() {
 void PlanService::follow_drift(const Rank& rank, const IterationReport& report,
                                const Decision& decision) {
   if (decision.plans != plans_ || planning_) return;
-  const bool waits = decision.waiting && decision.stragglers.count(rank.place.pipeline) == 0;
+  // A straggler is slow for reasons that are not the model's; it is followed by straggle().
+  const bool straggles = decision.stragglers.count(rank.place.pipeline) > 0;
+  const bool waits = decision.waiting && !straggles;
   const StageSettings& settings = waits ? *decision.waiting : *decision.usual;
   const auto stage = static_cast<std::size_t>(rank.place.stage);
-  for (std::size_t i = 0; i < report.took.size(); ++i) {
+  for (std::size_t i = 0; i < report.took.size() && !straggles; ++i) {
     const PipelineStep& step = schedule_.stages[stage][i];
-    const Config& setting = settings.knobs[settings.knob[stage][i]];
-    const KnobOption* const option = plans_->option(rank.place.stage, step, setting);
+    const std::vector<std::uint32_t>& knob = settings.knob[stage];
+    const KnobOption* const option =
+        plans_->option(rank.place.stage, step, settings.knobs[knob[i]]);
     if (option == nullptr || !std::isfinite(report.took[i].value())) continue;
-    drift_.add(rank.place.stage, step, report.took[i], option->time);
+    drift_.add(rank.place.stage, step, report.took[i], option->time,
+               i > 0 && knob[i] != knob[i - 1]);
   }
   // Once an iteration, by the first rank there is.
   const auto first =
       std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& other) { return !other.gone; });
   if (first == ranks_.end() || &*first != &rank || !drift_.iteration()) return;
-  start_planning(drift_.scaled(plans_->profile(), schedule_), plans_->power());
+  const bool learnt_switching = learn_switching();
+  const bool learnt_margin = learn_margin(decision);
+  if (drift_.drifted()) {
+    start_planning(drift_.scaled(plans_->profile(), schedule_), plans_->power());
+  } else if (learnt_switching || learnt_margin) {
+    start_planning(plans_->profile(), plans_->power());
+  }
   drift_.restart();
+}
+
+bool PlanService::learn_switching() {
+  const auto measured = drift_.switch_time();
+  if (!measured || !measures_switching_) return false;
+  Seconds& known = request_.plans.switching.time;
+  const double change = std::abs((*measured - known).value());
+  if (change < kNoSwitchTime * plans_->mean_instruction().value() ||
+      change < kSameSwitchTime * known.value())
+    return false;
+  known = *measured;
+  return true;
+}
+
+bool PlanService::learn_margin(const Decision& decision) {
+  if (!decision.stragglers.empty()) return false;
+  const auto time_of = [](const Stretch& stretch) {
+    Seconds time;
+    for (const auto& [number, rank] : stretch.ranks) {
+      if (rank.iterations() > 0) time = std::max(time, rank.median_time());
+    }
+    return time;
+  };
+  Seconds may_take = plans_->highest().time;
+  Seconds takes;
+  for (const Stretch& stretch : stretches_) {
+    if (stretch.decision.phase == RuntimePhase::kHighest) may_take = time_of(stretch);
+    if (stretch.decision.epoch == decision.epoch) takes = time_of(stretch);
+  }
+  const double over =
+      takes / std::max(may_take * request_.plans.slowdown, plans_->usual().time) - 1;
+  if (over <= kInTime || request_.plans.margin >= kMostMargin) return false;
+  request_.plans.margin = std::min(kMostMargin, request_.plans.margin + over);
+  return true;
 }
 
 void PlanService::start_planning(PipelineProfile profile, BlockingPower power) {
   // The last planner has done its work, for planning_ is false.
   if (planner_.joinable()) planner_.join();
   planning_ = true;
-  planner_ = std::thread([this, profile = std::move(profile), power = std::move(power)] {
-    auto plans = RuntimePlans::make(profile, power, schedule_, request_.plans);
-    const std::lock_guard lock(mutex_);
-    planning_ = false;
-    if (!plans) {
-      failure_ = plans.error();
-      return;
-    }
-    plans_ = *plans;
-    usual_ = shared(plans_->usual());
-    waiting_.reset();
-  });
+  planner_ = std::thread(
+      [this, profile = std::move(profile), power = std::move(power), request = request_.plans] {
+        auto plans = RuntimePlans::make(profile, power, schedule_, request);
+        const std::lock_guard lock(mutex_);
+        planning_ = false;
+        if (!plans) {
+          failure_ = plans.error();
+          return;
+        }
+        plans_ = *plans;
+        usual_ = shared(plans_->usual());
+        waiting_.reset();
+      });
 }
 
 Outcome PlanService::straggle(int pipeline, const Straggle& straggle) {
@@ -337,6 +393,17 @@ Outcome PlanService::straggler_over(int pipeline) {
   return {};
 }
 
+/// Of an iteration, over all ranks; none where none has reported one.
+std::optional<Energy> PlanService::energy_of(const Stretch& stretch) const {
+  std::optional<Energy> energy;
+  for (const auto& [number, rank] : stretch.ranks) {
+    if (rank.iterations() == 0) continue;
+    const Energy its = rank.mean_energy(ranks_[static_cast<std::size_t>(number)].place.counter);
+    energy = energy ? *energy + its : its;
+  }
+  return energy;
+}
+
 std::vector<PlanService::Summary> PlanService::summaries() const {
   const std::lock_guard lock(mutex_);
   std::vector<Summary> all;
@@ -345,20 +412,26 @@ std::vector<PlanService::Summary> PlanService::summaries() const {
     const StageSettings& settings = decision.waiting ? *decision.waiting : *decision.usual;
     Summary summary{decision.phase, settings.name, decision.epoch, stretch.first, 0, Seconds(0), {},
                     settings.time,  Joules(0),     settings.gap};
-    std::optional<Energy> energy;
+    const std::optional<Energy> energy = energy_of(stretch);
+    if (!energy) continue;
     for (const auto& [number, rank] : stretch.ranks) {
       if (rank.iterations() == 0) continue;
       summary.iterations = summary.time.value() > 0
                                ? std::min(summary.iterations, rank.iterations())
                                : rank.iterations();
       summary.time = std::max(summary.time, rank.mean_time());
-      const Energy its = rank.mean_energy(ranks_[static_cast<std::size_t>(number)].place.counter);
-      energy = energy ? *energy + its : its;
     }
-    if (!energy) continue;
     summary.energy = *energy;
     const auto waiting = static_cast<double>(
         decision.waiting ? job_.pipelines - static_cast<int>(decision.stragglers.size()) : 0);
+    if (decision.phase != RuntimePhase::kProfile && decision.phase != RuntimePhase::kPlan &&
+        plans_) {
+      // What the profile says of them, though they ran before it was there.
+      summary.planned_time = plans_->highest().time;
+      summary.planned_energy = plans_->highest().energy * job_.pipelines;
+      all.push_back(std::move(summary));
+      continue;
+    }
     summary.planned_energy = decision.usual->energy * (job_.pipelines - waiting) +
                              (decision.waiting ? decision.waiting->energy * waiting : Joules(0));
     all.push_back(std::move(summary));
@@ -381,6 +454,16 @@ PlanService::Progress PlanService::progress() const {
 std::optional<MeasuredProfile::Answer> PlanService::measured() const {
   const std::lock_guard lock(mutex_);
   return measured_;
+}
+
+SwitchCost PlanService::switching() const {
+  const std::lock_guard lock(mutex_);
+  return request_.plans.switching;
+}
+
+double PlanService::margin() const {
+  const std::lock_guard lock(mutex_);
+  return request_.plans.margin;
 }
 
 std::shared_ptr<const RuntimePlans> PlanService::plans() const {

@@ -49,6 +49,7 @@ struct RuntimeRequest {
   int warm_up = 2;            ///< iterations, before anything
   int rounds = 5;             ///< how often each setting is profiled
   int highest = 5;  ///< iterations at the highest setting before plans come into force, to compare
+  /// Where it says nothing of switching, that is measured.
   RuntimePlans::Request plans = {};
   double drift =
       0.03;          ///< of an instruction's time against the profile, before all is planned anew
@@ -101,6 +102,9 @@ class PlanService {
   Progress progress() const;
   /// What was profiled, once it was.
   std::optional<MeasuredProfile::Answer> measured() const;
+  /// What a change of setting takes, as told or as measured, and the margin that plans have learnt.
+  SwitchCost switching() const;
+  double margin() const;
   /// The plans in force, once there are some.
   std::shared_ptr<const RuntimePlans> plans() const;
   /// Why there is no profile or no plan; none while all is well.
@@ -144,6 +148,9 @@ class PlanService {
   Outcome take(int rank, const IterationReport& report);
   void look_for_end_of_profile();
   void follow_drift(const Rank& rank, const IterationReport& report, const Decision& decision);
+  bool learn_switching();
+  std::optional<Energy> energy_of(const Stretch& stretch) const;
+  bool learn_margin(const Decision& decision);
   void choose_settings(const RankPlace& place);
   void start_planning(PipelineProfile profile, BlockingPower power);
 
@@ -164,6 +171,7 @@ class PlanService {
   std::shared_ptr<const StageSettings> highest_;
   std::map<int, Straggle> stragglers_;
   std::shared_ptr<const StageSettings> waiting_;  ///< for those; null where it must be looked up
+  bool measures_switching_;  ///< for nobody has said what a change of setting takes
   DriftWatch drift_;
   std::optional<Error> failure_;
   bool planning_ = false;

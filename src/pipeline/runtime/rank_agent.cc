@@ -199,6 +199,7 @@ Outcome RankAgent::begin_iteration() {
   report_.start.assign(instructions_, kNotRun);
   report_.took.assign(instructions_, kNotRun);
   in_iteration_ = true;
+  if (instructions_ > 0) knobs_->want(&values_[orders_.knob.front()]);
   report_.begin = now();
   return {};
 }
@@ -243,6 +244,9 @@ Outcome RankAgent::end() {
   if (!running_) return Error::invalid_argument("no instruction runs that could end");
   if (options_.sync) PJ_CHECK(options_.sync());
   report_.took[*running_] = now() - report_.start[*running_];
+  // What the next one needs is asked for while the stage waits for its input.
+  if (const std::size_t next = *running_ + 1; next < instructions_)
+    knobs_->want(&values_[orders_.knob[next]]);
   running_.reset();
   return {};
 }

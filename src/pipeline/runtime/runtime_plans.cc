@@ -7,6 +7,23 @@
 
 namespace perjoule {
 
+namespace {
+
+/// All options but the fastest of each instruction take so much longer, at the same power.
+Result<PipelineProfile> lengthened(const PipelineProfile& profile, double margin) {
+  std::vector<ProfiledInstruction> instructions = profile.instructions();
+  for (ProfiledInstruction& one : instructions) {
+    Seconds fastest = one.options.front().time;
+    for (const KnobOption& option : one.options) fastest = std::min(fastest, option.time);
+    for (KnobOption& option : one.options) {
+      if (option.time > fastest) option.time *= 1 + margin;
+    }
+  }
+  return PipelineProfile::make(std::move(instructions), profile.name());
+}
+
+}  // namespace
+
 StageSettings StageSettings::all_at(const PipelineSchedule& schedule, const Config& setting,
                                     std::string name) {
   StageSettings all;
@@ -22,22 +39,33 @@ Result<std::shared_ptr<const RuntimePlans>> RuntimePlans::make(const PipelinePro
                                                                const Request& request) {
   std::shared_ptr<RuntimePlans> plans(new RuntimePlans());
   plans->profile_ = profile;
-  PJ_TRY(PipelineProblem problem, PipelineProblem::make(plans->profile_, schedule, power));
-  plans->problem_ = std::make_unique<PipelineProblem>(std::move(problem));
+  PJ_TRY(plans->with_margin_, lengthened(profile, request.margin));
+  const auto problem_of =
+      [&](const PipelineProfile& its) -> Result<std::unique_ptr<PipelineProblem>> {
+    PJ_TRY(PipelineProblem made, PipelineProblem::make(its, schedule, power, request.switching));
+    return std::make_unique<PipelineProblem>(std::move(made));
+  };
+  PJ_TRY(plans->problem_, problem_of(plans->profile_));
+  PJ_TRY(plans->planned_, problem_of(plans->with_margin_));
+  PJ_TRY(plans->frontier_, plans->problem_->solve());
   const std::vector<std::uint32_t> highest = highest_settings(*plans->problem_);
-  const Ticks time = simulate_iteration(*plans->problem_, highest).makespan;
+  const Iteration at_highest = simulate_iteration(*plans->problem_, highest);
+  const Ticks time = at_highest.makespan;
+  Seconds busy;
+  for (const StageIteration& stage : at_highest.stages) busy += stage.busy;
+  plans->mean_instruction_ = busy / static_cast<double>(schedule.size());
   const Seconds wanted = plans->problem_->seconds(time) * request.slowdown;
   PJ_TRY(plans->study_,
-         study_pipeline(*plans->problem_, {.points = request.points, .times = {wanted}}));
+         study_pipeline(*plans->planned_, {.points = request.points, .times = {wanted}}));
   plans->highest_ = plans->settings_of(highest, "highest setting");
-  plans->usual_time_ = plans->problem_->ticks(wanted);
+  plans->usual_time_ = plans->planned_->ticks(wanted);
   plans->usual_ = plans->settings_of(
       plans->study_.for_straggler(plans->usual_time_, StragglerPolicy::kLeastUntil), "plan");
   return plans;
 }
 
 StageSettings RuntimePlans::until(Seconds time) const {
-  const Ticks ticks = std::max(usual_time_, problem_->ticks(time));
+  const Ticks ticks = std::max(usual_time_, planned_->ticks(time));
   return settings_of(study_.for_straggler(ticks, StragglerPolicy::kLeastUntil),
                      "plan for a straggler");
 }
@@ -54,8 +82,11 @@ const KnobOption* RuntimePlans::option(int stage, const PipelineStep& step,
 }
 
 StageSettings RuntimePlans::settings_of(const PlannedIteration& plan, std::string name) const {
-  StageSettings settings = settings_of(measured_options(*problem_, plan.plan), std::move(name));
-  settings.gap = plan.gap();
+  // Options stand in both profiles in the same order.
+  StageSettings settings = settings_of(measured_options(*planned_, plan.plan), std::move(name));
+  const Ticks time = problem_->ticks(settings.time);
+  const Joules bound = problem_->total_energy(frontier_.cost_at(time), time);
+  settings.gap = (settings.energy - bound) / bound;
   return settings;
 }
 
@@ -75,6 +106,7 @@ StageSettings RuntimePlans::settings_of(std::span<const std::uint32_t> option,
   const Iteration iteration = simulate_iteration(*problem_, option);
   settings.time = problem_->seconds(iteration.makespan);
   settings.energy = iteration.energy;
+  settings.switches = iteration.switches;
   return settings;
 }
 

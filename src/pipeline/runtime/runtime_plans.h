@@ -23,7 +23,8 @@ struct StageSettings {
   /// Of an iteration; 0 where nobody has planned it.
   Seconds time;
   Joules energy;
-  double gap = 0;  ///< of the energy above the least possible one, relative
+  std::size_t switches = 0;  ///< of settings, in an iteration
+  double gap = 0;            ///< of the energy above the least possible one, relative
 
   /// All instructions of the schedule at one setting.
   static StageSettings all_at(const PipelineSchedule& schedule, const Config& setting,
@@ -35,6 +36,11 @@ class RuntimePlans {
   struct Request {
     double slowdown = 1;  ///< the usual plan takes at most so many times the highest setting's time
     int points = 30;      ///< plans to look up among
+    SwitchCost switching = {};
+    /// Plans as if all but the fastest option of an instruction took so much longer (0.01: 1 %):
+    /// the slack that is left for what hardware adds to a profile, in an iteration that has none
+    /// else.
+    double margin = 0;
   };
   /// Solves and plans; the schedule must outlive it. Fails as PipelineProblem::make and
   /// study_pipeline do.
@@ -45,6 +51,8 @@ class RuntimePlans {
 
   const PipelineProfile& profile() const { return profile_; }
   const BlockingPower& power() const { return problem_->power(); }
+  /// Over all instructions at the highest setting.
+  Seconds mean_instruction() const { return mean_instruction_; }
   const StageSettings& highest() const { return highest_; }
   const StageSettings& usual() const { return usual_; }
   /// Which plan to run while another pipeline takes until then (StragglerPolicy::kLeastUntil); the
@@ -60,11 +68,15 @@ class RuntimePlans {
   StageSettings settings_of(std::span<const std::uint32_t> option, std::string name) const;
 
   PipelineProfile profile_;
-  std::unique_ptr<PipelineProblem> problem_;
-  PipelineStudy study_;
+  PipelineProfile with_margin_;
+  std::unique_ptr<PipelineProblem> problem_;  ///< of the profile: what settings take
+  std::unique_ptr<PipelineProblem> planned_;  ///< with the margin: what is planned
+  TimeCostFrontier frontier_;                 ///< of the profile
+  PipelineStudy study_;                       ///< with the margin
   StageSettings highest_;
   StageSettings usual_;
   Ticks usual_time_ = 0;
+  Seconds mean_instruction_;
 };
 
 }  // namespace perjoule

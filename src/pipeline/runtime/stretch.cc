@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "math/statistic.h"
 #include "meter/uncertainty.h"
 
 namespace perjoule {
@@ -10,6 +11,7 @@ namespace {
 // Of the power between two ticks around the end of an iteration, relative: work on one side of it,
 // waiting on the other.
 constexpr double kPowerSpread = 0.3;
+constexpr std::size_t kLastTimes = 32;
 
 AlignedEdge edge_of(const CounterCourse::Around& around, const CounterTick& tick, Seconds slip) {
   const Watts power = around.power();
@@ -39,6 +41,12 @@ void RankStretch::add(const IterationReport& report, const CounterCourse& course
   look_again(course);
   ++iterations_;
   time_ += report.end - report.begin;
+  const double took = (report.end - report.begin).value();
+  if (last_times_.size() < kLastTimes) {
+    last_times_.push_back(took);
+  } else {
+    last_times_[static_cast<std::size_t>(iterations_) % kLastTimes] = took;
+  }
   // Nobody knows what was drawn before the counter's first tick.
   if (!begin_ && course.begins_before(report.begin)) begin_ = report.begin;
   if (!begin_) return;
@@ -46,6 +54,8 @@ void RankStretch::add(const IterationReport& report, const CounterCourse& course
   end_ = report.end;
   look_again(course);
 }
+
+Seconds RankStretch::median_time() const { return Seconds(median(last_times_)); }
 
 void RankStretch::look_again(const CounterCourse& course) {
   if (!begin_) return;

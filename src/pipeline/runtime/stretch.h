@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/energy.h"
 #include "pipeline/runtime/rank_report.h"
@@ -46,6 +47,8 @@ class RankStretch {
 
   std::int64_t iterations() const { return iterations_; }
   Seconds mean_time() const { return time_ / static_cast<double>(iterations_); }
+  /// Of the last iterations: one that was held up does not count.
+  Seconds median_time() const;
   /// Of the iterations whose ends the counter told: an iteration's energy. Missing where it told
   /// none.
   Energy mean_energy(const SourceInfo& counter) const;
@@ -55,9 +58,10 @@ class RankStretch {
  private:
   std::int64_t iterations_ = 0;
   Seconds time_;
-  std::optional<Seconds> begin_;  ///< of the first iteration whose energy counts
-  Seconds end_;                   ///< of the last one
-  std::int64_t counted_ = 0;      ///< those
+  std::vector<double> last_times_;  ///< a ring
+  std::optional<Seconds> begin_;    ///< of the first iteration whose energy counts
+  Seconds end_;                     ///< of the last one
+  std::int64_t counted_ = 0;        ///< those
   std::optional<CounterCourse::Around> at_begin_;
   std::optional<CounterCourse::Around> at_end_;
   Seconds told_end_;       ///< the end that at_end_ is of
