@@ -16,9 +16,8 @@ PipelinePlan mix_plans(const PipelineProblem& problem, const PipelinePlan& fast,
   // waits where the pace changes.
   std::vector<std::uint32_t> by_start(best.size());
   std::iota(by_start.begin(), by_start.end(), 0U);
-  std::stable_sort(by_start.begin(), by_start.end(), [&](std::uint32_t x, std::uint32_t y) {
-    return best.start(x) < best.start(y);
-  });
+  std::stable_sort(by_start.begin(), by_start.end(),
+                   [&](std::uint32_t x, std::uint32_t y) { return best.start(x) < best.start(y); });
   for (const bool slow_first : {true, false}) {
     Assignment mixed(problem, makespan);
     const auto mix = [&](std::size_t slow_ones) {

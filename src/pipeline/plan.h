@@ -6,11 +6,12 @@
 //   plan.effective - plan.bound;   // J above the least that any plan of that time can have
 //
 // The exact schedule gives an instruction any duration between two measured ones; the hardware has
-// only those that were measured. What a tick of an instruction is worth is the exact schedule's flow
-// through it (Schedule::price): at that price the two options on either side of the exact duration
-// cost the same, and what is lost is waiting. Rounding keeps the iteration's time:
+// only those that were measured. What a tick of an instruction is worth is the exact schedule's
+// flow through it (Schedule::price): at that price the two options on either side of the exact
+// duration cost the same, and what is lost is waiting. Rounding keeps the iteration's time:
 //   1. dither: in order, or against it, each instruction takes the option that is best at the price
-//      of its ticks and keeps its time in the exact schedule. What one leaves over, the next one has.
+//      of its ticks and keeps its time in the exact schedule. What one leaves over, the next one
+//      has.
 //   2. give back: what is left over where stages wait for one another goes to the instructions that
 //      save most by it.
 //   3. mix: where all stages of a steady pipeline would need a duration that no option has, each

@@ -37,6 +37,7 @@ class Rounded {
     const Schedule* schedule;
     bool asked;
     PipelinePlan plan;
+    bool mixed = false;
   };
   bool is_rough(const PipelinePlan& plan) const { return gap_of(problem_, plan) > rough_; }
   void round_those(bool asked);
@@ -56,7 +57,7 @@ class Rounded {
 constexpr std::uint32_t kShort = 256;
 constexpr double kRough = 0.0018, kRoughLong = 0.003;
 /// Windows that are tried for a plan, by how rough it is.
-constexpr int kTriesARoughness = 1500, kMostTries = 3000, kMostTriesLong = 4500;
+constexpr int kTriesARoughness = 1500, kMostTries = 3000, kMostTriesLong = 9000;
 
 Rounded::Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontier,
                  const std::vector<Ticks>& asked)
@@ -69,27 +70,29 @@ Rounded::Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontie
 
 void Rounded::round_those(bool asked) {
   for (const Schedule& schedule : frontier_.schedules()) {
-    const bool is_asked = std::find(asked_.begin(), asked_.end(), schedule.makespan) != asked_.end();
+    const bool is_asked =
+        std::find(asked_.begin(), asked_.end(), schedule.makespan) != asked_.end();
     if (is_asked != asked) continue;
     const double bound = frontier_.cost_at(schedule.makespan);
     candidates_.push_back({&schedule, asked, round_schedule(problem_, schedule, bound)});
   }
-  std::stable_sort(candidates_.begin(), candidates_.end(),
-                   [](const Candidate& a, const Candidate& b) {
-                     return a.plan.requested < b.plan.requested;
-                   });
+  std::stable_sort(
+      candidates_.begin(), candidates_.end(),
+      [](const Candidate& a, const Candidate& b) { return a.plan.requested < b.plan.requested; });
 }
 
 void Rounded::better() {
   if (std::any_of(candidates_.begin(), candidates_.end(),
                   [this](const Candidate& one) { return is_rough(one.plan); })) {
     round_those(false);
-    // There is no faster plan to mix the shortest with, and whatever it loses the next ones lose.
-    refine(candidates_.front());
-    mix();
-    for (std::size_t i = 1; i < candidates_.size(); ++i) {
-      if (candidates_[i].asked) refine(candidates_[i]);
+    for (Candidate& one : candidates_) {
+      if (one.asked) refine(one);
     }
+    mix();
+    for (Candidate& one : candidates_) {
+      if (one.mixed) refine(one);
+    }
+    mix();  // those that are refined may do better together
   }
   level();
 }
@@ -101,7 +104,8 @@ void Rounded::refine(Candidate& one) {
   const int most = problem_.network().size() <= kShort ? kMostTries : kMostTriesLong;
   one.plan = refine_plan(
       problem_, *one.schedule, one.plan,
-      {.most_tries = std::min(most, 500 + static_cast<int>(kTriesARoughness * roughness)),
+      {.most_tries =
+           std::min(most, 500 + static_cast<int>(kTriesARoughness * roughness * most / kMostTries)),
        .enough = rough_ * energy});
 }
 
@@ -121,25 +125,24 @@ void Rounded::level() {
 /// them a mixture of the two loses little more.
 void Rounded::mix() {
   std::vector<CostPoint> points;
-  for (const Candidate& one : candidates_) points.push_back({one.plan.makespan, one.plan.effective});
+  for (const Candidate& one : candidates_)
+    points.push_back({one.plan.makespan, one.plan.effective});
   const std::vector<CostPoint> hull = falling_hull(points);
   std::vector<const PipelinePlan*> corners;
   for (const CostPoint& corner : hull) {
-    corners.push_back(&std::find_if(candidates_.begin(), candidates_.end(),
-                                    [&](const Candidate& one) {
-                                      return one.plan.makespan == corner.duration &&
-                                             one.plan.effective == corner.cost;
-                                    })->plan);
+    corners.push_back(
+        &std::find_if(candidates_.begin(), candidates_.end(), [&](const Candidate& one) {
+           return one.plan.makespan == corner.duration && one.plan.effective == corner.cost;
+         })->plan);
   }
   std::vector<PipelinePlan> mixed;
   for (const Candidate& one : candidates_) {
     mixed.push_back(one.plan);
     PipelinePlan& plan = mixed.back();
     if (!one.asked || !is_rough(plan)) continue;
-    const auto slow = std::partition_point(corners.begin(), corners.end(),
-                                           [&](const PipelinePlan* corner) {
-                                             return corner->makespan <= plan.requested;
-                                           });
+    const auto slow = std::partition_point(
+        corners.begin(), corners.end(),
+        [&](const PipelinePlan* corner) { return corner->makespan <= plan.requested; });
     if (slow == corners.begin()) continue;  // nothing is faster
     const PipelinePlan& fast = **(slow - 1);
     PipelinePlan better = slow == corners.end()
@@ -150,7 +153,10 @@ void Rounded::mix() {
     better.bound = plan.bound;
     plan = std::move(better);
   }
-  for (std::size_t i = 0; i < mixed.size(); ++i) candidates_[i].plan = std::move(mixed[i]);
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    candidates_[i].mixed = mixed[i].effective < candidates_[i].plan.effective;
+    candidates_[i].plan = std::move(mixed[i]);
+  }
 }
 
 std::vector<PipelinePlan> Rounded::plans() const {

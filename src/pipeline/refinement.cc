@@ -9,8 +9,10 @@ namespace perjoule {
 namespace {
 
 constexpr double kNothing = 1e-9;  ///< J; below it a saving is rounding
-/// Activities in a window: the long ones let a chain of exchanges through, the short ones polish.
-constexpr std::uint32_t kLeastWindow = 10, kMostWindow = 200;
+/// Activities in a window: of short pipelines long ones too, which let a chain of exchanges through
+/// from end to end; in long ones more of the short windows find more.
+constexpr std::uint32_t kLeastWindow = 10, kMostWindow = 100, kMostWindowLong = 60;
+constexpr std::uint32_t kLong = 256;  ///< activities above which a pipeline is long
 /// Factors of the price: one for a window, and how far activities are from it.
 constexpr double kLeastShare = 0.7, kMostShare = 1.1, kMostSpread = 0.8;
 /// The loss that is let pass, in mean losses of an activity.
@@ -25,6 +27,20 @@ Refinement::Refinement(const PipelineProblem& problem, const Schedule& schedule,
   const bool forward = direction == Direction::kForward;
   const ActivityNetwork& network = problem.network();
   const std::uint32_t count = network.size();
+  for (std::uint32_t c = 0; c < problem.classes(); ++c) {
+    const std::vector<PipelineOption>& options = problem.options(c);
+    std::vector<Corner>& corners = class_corners_.emplace_back();
+    for (const Ticks duration : problem.curves().durations(c)) {
+      const std::uint32_t option = most_frugal(options, duration);
+      double slope = 0;
+      if (!corners.empty()) {
+        const PipelineOption& last = options[corners.back().option];
+        slope = (last.effective - options[option].effective) /
+                static_cast<double>(options[option].duration - last.duration);
+      }
+      corners.push_back({option, slope});
+    }
+  }
   activity_.resize(count);
   std::iota(activity_.begin(), activity_.end(), 0U);
   std::stable_sort(activity_.begin(), activity_.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -40,6 +56,7 @@ Refinement::Refinement(const PipelineProblem& problem, const Schedule& schedule,
     first_before_.push_back(static_cast<std::uint32_t>(before_.size()));
     first_after_.push_back(static_cast<std::uint32_t>(after_.size()));
     choices_.push_back(&problem.options(problem.class_of()[a]));
+    corners_.push_back(&class_corners_[problem.class_of()[a]]);
     price_.push_back(schedule.price[a]);
     exact_.push_back(schedule.end[a] - schedule.start[a]);
     option_.push_back(plan.option[a]);
@@ -89,6 +106,29 @@ bool Refinement::limit(std::uint32_t first, std::uint32_t last) {
   return !as_exact;
 }
 
+/// The option of at most `room` with the least effective energy and price of its ticks. On a convex
+/// hull that is the last corner whose slope is worth the price; where the room ends before it, what
+/// lies between the corner before and the room counts too.
+std::uint32_t Refinement::best_choice(std::uint32_t place, Ticks room, double price) const {
+  const std::vector<PipelineOption>& choices = *choices_[place];
+  const std::vector<Corner>& corners = *corners_[place];
+  std::size_t k = 0;
+  while (k + 1 < corners.size() && corners[k + 1].slope >= price &&
+         choices[corners[k + 1].option].duration <= room) {
+    ++k;
+  }
+  std::uint32_t best = corners[k].option;
+  if (k + 1 == corners.size() || corners[k + 1].slope < price) return best;
+  double least = choices[best].effective + price * static_cast<double>(choices[best].duration);
+  for (std::uint32_t i = best + 1; i < choices.size() && choices[i].duration <= room; ++i) {
+    const double cost = choices[i].effective + price * static_cast<double>(choices[i].duration);
+    if (cost > least) continue;
+    least = cost;
+    best = i;
+  }
+  return best;
+}
+
 /// Chooses an option for each place of the window, and its start. False where one is later than a
 /// limit that must hold.
 bool Refinement::choose(std::uint32_t first, std::uint32_t last, bool must_hold) {
@@ -98,22 +138,15 @@ bool Refinement::choose(std::uint32_t first, std::uint32_t last, bool must_hold)
     Ticks start = 0;
     for (std::uint32_t i = first_before_[p]; i < first_before_[p + 1]; ++i) {
       const std::uint32_t q = before_[i];
-      start = std::max(start,
-                       q < first ? start_[q] + duration_[q] : new_start_[q] + new_duration_[q]);
+      start =
+          std::max(start, q < first ? start_[q] + duration_[q] : new_start_[q] + new_duration_[q]);
     }
     new_start_[p] = start;
     const std::vector<PipelineOption>& choices = *choices_[p];
     const Ticks room = new_end_[p] - start;
     if (must_hold && choices[0].duration > room) return false;
     const double price = price_[p] * (share + spread * (random_.uniform() - 0.5));
-    std::uint32_t best = 0;
-    double least = choices[0].effective + price * static_cast<double>(choices[0].duration);
-    for (std::uint32_t i = 1; i < choices.size() && choices[i].duration <= room; ++i) {
-      const double cost = choices[i].effective + price * static_cast<double>(choices[i].duration);
-      if (cost > least) continue;
-      least = cost;
-      best = i;
-    }
+    const std::uint32_t best = best_choice(p, room, price);
     new_option_[p] = best;
     new_duration_[p] = choices[best].duration;
   }
@@ -174,11 +207,12 @@ void Refinement::take(std::uint32_t first, std::uint32_t last) {
 void Refinement::run(int tries, double enough) {
   const auto count = static_cast<std::uint32_t>(activity_.size());
   const double tolerance = kTolerated * loss_ / count;
+  const std::uint32_t most_window = count > kLong ? kMostWindowLong : kMostWindow;
   double saved = 0;
   double most_saved = 0;
   for (int t = 0; t < tries && loss_ - most_saved > enough; ++t) {
     const auto size =
-        kLeastWindow + static_cast<std::uint32_t>(random_.below(kMostWindow - kLeastWindow));
+        kLeastWindow + static_cast<std::uint32_t>(random_.below(most_window - kLeastWindow));
     const auto end = static_cast<std::uint32_t>(random_.below(count + size));
     const std::uint32_t first = end < size ? 0 : end - size;
     const std::uint32_t last = std::min(count, end + 1);

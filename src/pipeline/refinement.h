@@ -13,8 +13,8 @@
 //      between them what rounding in order cannot see;
 //   3. against the order, each takes what slack is left.
 // Window by window the plan settles (large neighbourhood search, Shaw 1998); losses below a
-// tolerance that shrinks are let pass for a while (record-to-record travel, Dueck 1993). Every other
-// round all of it is done from the end of time backwards.
+// tolerance that shrinks are let pass for a while (record-to-record travel, Dueck 1993). Every
+// other round all of it is done from the end of time backwards.
 //
 // Random numbers are seeded by the round: the same problem gives the same plan.
 #pragma once
@@ -44,6 +44,12 @@ class Refinement {
  private:
   /// The activities are numbered by place: their rank in time, or against it.
   using Places = std::vector<std::uint32_t>;
+  /// An option on the convex hull, and the J a tick that it saves over the corner before.
+  struct Corner {
+    std::uint32_t option;
+    double slope;
+  };
+  std::uint32_t best_choice(std::uint32_t place, Ticks room, double price) const;
   Ticks earliest_start(std::uint32_t place) const;
   Ticks latest_end(std::uint32_t place) const;
   bool limit(std::uint32_t first, std::uint32_t last);
@@ -57,6 +63,8 @@ class Refinement {
   Places activity_;
   Places first_before_{0}, before_, first_after_{0}, after_;
   std::vector<const std::vector<PipelineOption>*> choices_;
+  std::vector<std::vector<Corner>> class_corners_;
+  std::vector<const std::vector<Corner>*> corners_;
   std::vector<double> price_;  ///< J a tick
   std::vector<Ticks> exact_;   ///< durations in the exact schedule
   std::vector<std::uint32_t> option_, new_option_, best_option_;
