@@ -8,10 +8,12 @@ Assignment::Assignment(const PipelineProblem& problem, Ticks makespan)
     : problem_(problem),
       makespan_(makespan),
       option_(problem.network().size(), 0),
+      duration_(option_.size()),
       start_(option_.size(), 0),
       end_(option_.size(), makespan),
       position_(option_.size()) {
   for (std::uint32_t i = 0; i < option_.size(); ++i) position_[problem.order()[i]] = i;
+  for (std::uint32_t a = 0; a < option_.size(); ++a) take(a, 0);
 }
 
 double Assignment::total() const {
@@ -38,17 +40,20 @@ Ticks Assignment::settle_starts() {
 
 void Assignment::settle_ends() {
   for (std::size_t i = problem().order().size(); i-- > 0;) {
-    const std::uint32_t a = problem().order()[i];
-    Ticks end = makespan_;
-    for (const std::uint32_t after : problem().network().successors(a)) {
-      end = std::min(end, end_[after] - duration(after));
-    }
-    end_[a] = end;
+    settle_end(problem().order()[i]);
   }
 }
 
+Ticks Assignment::settle_end(std::uint32_t a) {
+  Ticks end = makespan_;
+  for (const std::uint32_t after : problem().network().successors(a)) {
+    end = std::min(end, end_[after] - duration(after));
+  }
+  return end_[a] = end;
+}
+
 void Assignment::set(std::uint32_t a, std::uint32_t option) {
-  option_[a] = option;
+  take(a, option);
   push_starts(a);
   pull_ends(a);
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "pipeline/plan.h"
 #include "pipeline/problem.h"
 
 namespace perjoule {
@@ -23,7 +24,7 @@ class Assignment {
     return problem().options(problem().class_of()[a]);
   }
   std::uint32_t option(std::uint32_t a) const { return option_[a]; }
-  Ticks duration(std::uint32_t a) const { return options(a)[option_[a]].duration; }
+  Ticks duration(std::uint32_t a) const { return duration_[a]; }
   double effective(std::uint32_t a) const { return options(a)[option_[a]].effective; }
   /// Sum of effective energies, J.
   double total() const;
@@ -32,9 +33,12 @@ class Assignment {
   Ticks slack(std::uint32_t a) const { return end_[a] - start_[a] - duration(a); }
 
   /// Takes options without looking at times; settle() then.
-  void take(std::uint32_t a, std::uint32_t option) { option_[a] = option; }
+  void take(std::uint32_t a, std::uint32_t option) {
+    option_[a] = option;
+    duration_[a] = options(a)[option].duration;
+  }
   void take(std::span<const std::uint32_t> options) {
-    option_.assign(options.begin(), options.end());
+    for (std::uint32_t a = 0; a < size(); ++a) take(a, options[a]);
   }
   std::span<const std::uint32_t> all() const { return option_; }
   /// All earliest starts afresh; answers the makespan.
@@ -42,6 +46,8 @@ class Assignment {
   /// The earliest start of one activity, those before it being settled.
   Ticks settle_start(std::uint32_t a);
   void settle_ends();
+  /// The latest end of one activity, those behind it being settled.
+  Ticks settle_end(std::uint32_t a);
   /// Changes one option and all times that depend on it.
   void set(std::uint32_t a, std::uint32_t option);
 
@@ -52,11 +58,19 @@ class Assignment {
   std::reference_wrapper<const PipelineProblem> problem_;
   Ticks makespan_;
   std::vector<std::uint32_t> option_;
+  std::vector<Ticks> duration_;          ///< the options'
   std::vector<Ticks> start_;             ///< earliest
   std::vector<Ticks> end_;               ///< latest
   std::vector<std::uint32_t> position_;  ///< in the topological order
   std::vector<std::uint32_t> heap_;
 };
+
+/// Gives slack to whoever saves most by it, above `share` of what the ticks are worth (`price`, J a
+/// tick by activity), until nobody can use what is left. Starts and ends are settled.
+void give_back(Assignment& assigned, std::span<const double> price = {}, double share = 0);
+
+/// The plan that an assignment with settled starts is.
+PipelinePlan plan_of(const Assignment& assigned, double bound);
 
 /// The most frugal option of at most that duration; the fastest where there is none.
 std::uint32_t most_frugal(const std::vector<PipelineOption>& options, Ticks duration);

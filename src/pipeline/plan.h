@@ -6,17 +6,18 @@
 //   plan.effective - plan.bound;   // J above the least that any plan of that time can have
 //
 // The exact schedule gives an instruction any duration between two measured ones; the hardware has
-// only those that were measured. Rounding keeps the iteration's time:
-//   1. dither: in order, each instruction takes the most frugal option that ends by its time in the
-//      exact schedule. What one leaves over, the next one has.
+// only those that were measured. What a tick of an instruction is worth is the exact schedule's
+// flow through it (Schedule::price): at that price the two options on either side of the exact
+// duration cost the same, and what is lost is waiting. Rounding keeps the iteration's time:
+//   1. dither: in order, or against it, each instruction takes the option that is best at the price
+//      of its ticks and keeps its time in the exact schedule. What one leaves over, the next one
+//      has.
 //   2. give back: what is left over where stages wait for one another goes to the instructions that
 //      save most by it.
 //   3. mix: where all stages of a steady pipeline would need a duration that no option has, each
-//      microbatch loses by rounding. Then the first microbatches run as in a slower plan that loses
-//      little and the others as in a faster one.
-//   4. polish: an instruction is made faster where others save more by the time that it leaves.
-//   5. dive: what would need a duration between two options is held to the faster one, and the rest
-//      is solved anew.
+//      microbatch loses by rounding. Then the pipeline runs as in a slower plan that loses little
+//      until some time, and as in a faster one from then on.
+//   4. refine: a stretch of time is chosen anew, again and again (refinement.h).
 #pragma once
 
 #include <cstdint>
@@ -45,16 +46,18 @@ std::vector<std::uint32_t> measured_options(const PipelineProblem& problem,
 /// schedule's makespan. O(activities x options) for each of a bounded number of passes.
 PipelinePlan round_schedule(const PipelineProblem& problem, const Schedule& schedule, double bound);
 
-/// Step 3: `slow` for as many of the first, or of the last, microbatches as the makespan allows,
-/// `fast` for the others, which alone keeps it. O(activities log microbatches).
+/// Step 3: `slow` for as many of the first, or of the last, instructions in time as the makespan
+/// allows, `fast` for the others, which alone keeps it. O(activities log activities).
 PipelinePlan mix_plans(const PipelineProblem& problem, const PipelinePlan& fast,
                        const PipelinePlan& slow, Ticks makespan, double bound);
 
-/// Step 4, once through all activities. O(activities^2); never worse than the plan.
-PipelinePlan polish_plan(const PipelineProblem& problem, const PipelinePlan& plan);
+struct RefinementLimit {
+  int most_tries = 0;
+  double enough = 0;  ///< J above the bound at which it stops
+};
 
-/// Step 5 for one makespan; never worse than rounding alone. Costs a solution down to that
-/// makespan.
-Result<PipelinePlan> dive(const PipelineProblem& problem, const Schedule& schedule, double bound);
+/// Step 4: never worse than the plan, whose makespan is that of `schedule`. Some 2 us a try.
+PipelinePlan refine_plan(const PipelineProblem& problem, const Schedule& schedule,
+                         const PipelinePlan& plan, const RefinementLimit& limit);
 
 }  // namespace perjoule

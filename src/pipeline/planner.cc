@@ -21,84 +21,104 @@ double gap_of(const PipelineProblem& problem, const PipelinePlan& plan) {
   return (plan.effective - plan.bound) / problem.total_energy(plan.bound, plan.requested).value();
 }
 
-/// Plans of many makespans, rounded one by one and then mixed where that is better.
+/// Plans of many makespans, rounded one by one and then bettered where they are rough.
 class Rounded {
  public:
   /// Rounds the schedules of the makespans asked for, and the others only where some of those are
   /// rough.
   Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontier,
-          const std::vector<Ticks>& asked)
-      : problem_(problem), frontier_(frontier) {
-    const auto is_asked = [&](const Schedule& schedule) {
-      return std::find(asked.begin(), asked.end(), schedule.makespan) != asked.end();
-    };
-    const auto round_those = [&](bool wanted) {
-      for (const Schedule& schedule : frontier.schedules()) {
-        if (is_asked(schedule) != wanted) continue;
-        plans_.push_back(round_schedule(problem, schedule, frontier.cost_at(schedule.makespan)));
-      }
-    };
-    round_those(true);
-    is_rough_ = std::any_of(plans_.begin(), plans_.end(),
-                            [&](const PipelinePlan& plan) { return gap_of(problem, plan) > kMix; });
-    if (is_rough_) round_those(false);
-    std::sort(plans_.begin(), plans_.end(), [](const PipelinePlan& a, const PipelinePlan& b) {
-      return a.requested < b.requested;
-    });
-  }
+          const std::vector<Ticks>& asked);
   /// Betters those that are rough, at a cost in time that grows with how rough they are.
-  Outcome better();
-  const std::vector<PipelinePlan>& plans() const { return plans_; }
+  void better();
+  /// Those asked for, fastest first.
+  std::vector<PipelinePlan> plans() const;
 
  private:
-  Outcome dive_for_shortest();
+  struct Candidate {
+    const Schedule* schedule;
+    bool asked;
+    PipelinePlan plan;
+    bool mixed = false;
+  };
+  bool is_rough(const PipelinePlan& plan) const { return gap_of(problem_, plan) > rough_; }
+  void round_those(bool asked);
+  void refine(Candidate& one);
   void mix();
-  void polish();
   void level();
-  /// Gaps above which a step is worth its time: mixing costs a plan's rounding, polishing the
-  /// square of the activities, diving another solution.
-  static constexpr double kMix = 0.002, kPolish = 0.002, kDive = 0.006;
-  static constexpr std::size_t kMostPolished = 256;
 
   const PipelineProblem& problem_;
   const TimeCostFrontier& frontier_;
-  std::vector<PipelinePlan> plans_;  ///< fastest first
-  bool is_rough_ = false;
+  const std::vector<Ticks>& asked_;
+  double rough_;
+  std::vector<Candidate> candidates_;  ///< fastest first
 };
 
-Outcome Rounded::better() {
-  if (is_rough_) {
-    PJ_CHECK(dive_for_shortest());
+/// The gap above which a plan is bettered, and that it is bettered to. Long pipelines have more to
+/// choose from, and a try is a smaller part of them.
+constexpr std::uint32_t kShort = 256;
+constexpr double kRough = 0.0018, kRoughLong = 0.003;
+/// Windows that are tried for a plan, by how rough it is.
+constexpr int kTriesARoughness = 1500, kMostTries = 3000, kMostTriesLong = 9000;
+
+Rounded::Rounded(const PipelineProblem& problem, const TimeCostFrontier& frontier,
+                 const std::vector<Ticks>& asked)
+    : problem_(problem),
+      frontier_(frontier),
+      asked_(asked),
+      rough_(problem.network().size() <= kShort ? kRough : kRoughLong) {
+  round_those(true);
+}
+
+void Rounded::round_those(bool asked) {
+  for (const Schedule& schedule : frontier_.schedules()) {
+    const bool is_asked =
+        std::find(asked_.begin(), asked_.end(), schedule.makespan) != asked_.end();
+    if (is_asked != asked) continue;
+    const double bound = frontier_.cost_at(schedule.makespan);
+    candidates_.push_back({&schedule, asked, round_schedule(problem_, schedule, bound)});
+  }
+  std::stable_sort(
+      candidates_.begin(), candidates_.end(),
+      [](const Candidate& a, const Candidate& b) { return a.plan.requested < b.plan.requested; });
+}
+
+void Rounded::better() {
+  if (std::any_of(candidates_.begin(), candidates_.end(),
+                  [this](const Candidate& one) { return is_rough(one.plan); })) {
+    round_those(false);
+    for (Candidate& one : candidates_) {
+      if (one.asked) refine(one);
+    }
     mix();
-    polish();
+    for (Candidate& one : candidates_) {
+      if (one.mixed) refine(one);
+    }
+    mix();  // those that are refined may do better together
   }
   level();
-  return {};
+}
+
+void Rounded::refine(Candidate& one) {
+  if (!is_rough(one.plan)) return;
+  const double energy = problem_.total_energy(one.plan.bound, one.plan.requested).value();
+  const double roughness = gap_of(problem_, one.plan) / rough_ - 1;
+  const int most = problem_.network().size() <= kShort ? kMostTries : kMostTriesLong;
+  one.plan = refine_plan(
+      problem_, *one.schedule, one.plan,
+      {.most_tries =
+           std::min(most, 500 + static_cast<int>(kTriesARoughness * roughness * most / kMostTries)),
+       .enough = rough_ * energy});
 }
 
 /// A slower plan that takes more than a faster one is no plan: the faster one waits.
 void Rounded::level() {
-  for (std::size_t i = 1; i < plans_.size(); ++i) {
-    const PipelinePlan& faster = plans_[i - 1];
-    if (plans_[i].effective <= faster.effective) continue;
-    plans_[i].option = faster.option;
-    plans_[i].makespan = faster.makespan;
-    plans_[i].effective = faster.effective;
-  }
-}
-
-/// There is no faster plan to mix the shortest with, and whatever it loses the next ones lose too.
-Outcome Rounded::dive_for_shortest() {
-  PipelinePlan& shortest = plans_.front();
-  if (gap_of(problem_, shortest) <= kDive) return {};
-  PJ_TRY(shortest, dive(problem_, frontier_.schedules().back(), shortest.bound));
-  return {};
-}
-
-void Rounded::polish() {
-  if (problem_.class_of().size() > kMostPolished) return;
-  for (PipelinePlan& plan : plans_) {
-    if (gap_of(problem_, plan) > kPolish) plan = polish_plan(problem_, plan);
+  for (std::size_t i = 1; i < candidates_.size(); ++i) {
+    const PipelinePlan& faster = candidates_[i - 1].plan;
+    PipelinePlan& plan = candidates_[i].plan;
+    if (plan.effective <= faster.effective) continue;
+    plan.option = faster.option;
+    plan.makespan = faster.makespan;
+    plan.effective = faster.effective;
   }
 }
 
@@ -106,30 +126,46 @@ void Rounded::polish() {
 /// them a mixture of the two loses little more.
 void Rounded::mix() {
   std::vector<CostPoint> points;
-  for (const PipelinePlan& plan : plans_) points.push_back({plan.makespan, plan.effective});
+  for (const Candidate& one : candidates_)
+    points.push_back({one.plan.makespan, one.plan.effective});
   const std::vector<CostPoint> hull = falling_hull(points);
-  const auto find = [this](const CostPoint& corner) -> const PipelinePlan& {
-    return *std::find_if(plans_.begin(), plans_.end(), [&](const PipelinePlan& plan) {
-      return plan.makespan == corner.duration && plan.effective == corner.cost;
-    });
-  };
-  std::vector<PipelinePlan> mixed = plans_;
-  for (PipelinePlan& plan : mixed) {
-    if (gap_of(problem_, plan) <= kMix) continue;
-    const auto slow = std::partition_point(hull.begin(), hull.end(), [&](const CostPoint& corner) {
-      return corner.duration <= plan.requested;
-    });
-    if (slow == hull.begin()) continue;  // nothing is faster
-    const PipelinePlan& fast = find(*(slow - 1));
-    PipelinePlan better = slow == hull.end()
+  std::vector<const PipelinePlan*> corners;
+  for (const CostPoint& corner : hull) {
+    corners.push_back(
+        &std::find_if(candidates_.begin(), candidates_.end(), [&](const Candidate& one) {
+           return one.plan.makespan == corner.duration && one.plan.effective == corner.cost;
+         })->plan);
+  }
+  std::vector<PipelinePlan> mixed;
+  for (const Candidate& one : candidates_) {
+    mixed.push_back(one.plan);
+    PipelinePlan& plan = mixed.back();
+    if (!one.asked || !is_rough(plan)) continue;
+    const auto slow = std::partition_point(
+        corners.begin(), corners.end(),
+        [&](const PipelinePlan* corner) { return corner->makespan <= plan.requested; });
+    if (slow == corners.begin()) continue;  // nothing is faster
+    const PipelinePlan& fast = **(slow - 1);
+    PipelinePlan better = slow == corners.end()
                               ? fast
-                              : mix_plans(problem_, fast, find(*slow), plan.requested, plan.bound);
+                              : mix_plans(problem_, fast, **slow, plan.requested, plan.bound);
     if (better.effective >= plan.effective) continue;
     better.requested = plan.requested;
     better.bound = plan.bound;
     plan = std::move(better);
   }
-  plans_ = std::move(mixed);
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    candidates_[i].mixed = mixed[i].effective < candidates_[i].plan.effective;
+    candidates_[i].plan = std::move(mixed[i]);
+  }
+}
+
+std::vector<PipelinePlan> Rounded::plans() const {
+  std::vector<PipelinePlan> plans;
+  for (const Candidate& one : candidates_) {
+    if (one.asked) plans.push_back(one.plan);
+  }
+  return plans;
 }
 
 PlannedIteration planned(const PipelineProblem& problem, const PipelinePlan& plan) {
@@ -191,11 +227,10 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
   }
   if (request.least_energy) asked.push_back(study.least_energy_);
   Rounded rounded(problem, study.frontier_, asked);
-  PJ_CHECK(rounded.better());
+  rounded.better();
   Ticks last = -1;
   for (const PipelinePlan& plan : rounded.plans()) {
-    const bool is_asked = std::find(asked.begin(), asked.end(), plan.requested) != asked.end();
-    if (plan.requested == last || !is_asked) continue;
+    if (plan.requested == last) continue;
     last = plan.requested;
     const PipelinePlan* const faster = study.plans_.empty() ? nullptr : &study.plans_.back().plan;
     study.plans_.push_back(planned(

@@ -96,10 +96,29 @@ INSTANTIATE_TEST_SUITE_P(Perseus, AgainstLp,
                                          Instance{"gpt3_a100_8x24", kGpt, 24, 83.64, 0.006},
                                          Instance{"gpt3_a100_8x48", kGpt, 48, 83.64, 0.006},
                                          Instance{"gpt3_a100_8x96", kGpt, 96, 83.64, 0.006},
-                                         // Their fastest points are where 0.35 % is missed.
-                                         Instance{"gpt3_a40_8x12", kGptA40, 12, 70.38, 0.0055},
+                                         Instance{"gpt3_a40_8x12", kGptA40, 12, 70.38, 0.0035},
                                          Instance{"bloom_a100_8x12", kBloom, 12, 83.64, 0.002},
-                                         Instance{"bloom_a40_8x12", kBloomA40, 12, 70.38, 0.0045}),
+                                         Instance{"bloom_a40_8x12", kBloomA40, 12, 70.38, 0.0035}),
+                         [](const auto& each) { return each.param.name; });
+
+/// Long pipelines on A40, where one option is 6 % slower than the one before it: no reference by
+/// linear programming, the bound is the solver's.
+class PlansOnA40 : public Pipeline {};
+
+TEST_P(PlansOnA40, AreClose) {
+  PJ_TEST_DATA(path, "perseus/" + GetParam().profile);
+  ASSERT_NO_FATAL_FAILURE(load(GetParam()));
+  const auto study = study_pipeline(*problem_, {.points = 20});
+  ASSERT_TRUE(study) << study.error().text();
+  for (const PlannedIteration& one : study->plans()) {
+    EXPECT_LE(one.iteration.makespan, one.plan.requested);
+    EXPECT_LE(one.gap(), GetParam().most_above) << one.plan.requested;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Perseus, PlansOnA40,
+                         testing::Values(Instance{"gpt3_8x48", kGptA40, 48, 70.38, 0.006},
+                                         Instance{"bloom_8x48", kBloomA40, 48, 70.38, 0.006}),
                          [](const auto& each) { return each.param.name; });
 
 /// Percent saved against all at the highest setting while a straggler takes T' = factor x T.

@@ -197,6 +197,30 @@ Pipeline random_pipeline() {
   return Pipeline(rows, *rc::gen::inRange(1, 9), *rc::gen::inRange(0, 400));
 }
 
+RC_GTEST_PROP(Refinement, KeepsTheTimeAndNeverCostsMore, ()) {
+  const Pipeline pipeline = random_pipeline();
+  RC_ASSERT(*pipeline.problem);
+  const PipelineProblem& problem = *pipeline;
+  const Ticks makespan = *rc::gen::inRange<Ticks>(
+      problem.shortest(), std::max(problem.longest(), problem.shortest() + 1));
+  const auto frontier = problem.solve({.makespans = {makespan}});
+  RC_ASSERT(frontier);
+  const Schedule& schedule = frontier->schedules().front();
+  const double bound = frontier->cost_at(schedule.makespan);
+  const PipelinePlan rounded = round_schedule(problem, schedule, bound);
+  RC_ASSERT(rounded.makespan <= rounded.requested);
+  const PipelinePlan refined =
+      refine_plan(problem, schedule, rounded, {.most_tries = 1200, .enough = 0});
+  RC_ASSERT(refined.makespan <= refined.requested);
+  RC_ASSERT(refined.effective <= rounded.effective + 1e-9 * std::abs(rounded.effective));
+  RC_ASSERT(refined.effective >= bound - 1e-6 * std::abs(bound) - 1e-6);
+  const Iteration iteration = simulate_iteration(problem, measured_options(problem, refined));
+  RC_ASSERT(iteration.makespan == refined.makespan);
+  // The same problem gives the same plan.
+  RC_ASSERT(refine_plan(problem, schedule, rounded, {.most_tries = 1200, .enough = 0}).option ==
+            refined.option);
+}
+
 RC_GTEST_PROP(Planner, PlansAreInTimeAboveTheBoundAndNeverWorseThanTheHighestSetting, ()) {
   const Pipeline pipeline = random_pipeline();
   RC_ASSERT(*pipeline.problem);

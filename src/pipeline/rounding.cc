@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <queue>
 
 #include "pipeline/assignment.h"
@@ -9,72 +10,92 @@ namespace {
 
 constexpr double kNothing = 1e-9;  ///< J; below it a saving is rounding
 
-/// In order, each activity takes the most frugal option that ends by its time in the exact
-/// schedule; what one leaves over, the next one has.
-Assignment dithered(const PipelineProblem& problem, const Schedule& schedule) {
+/// One way to round: from which end, and how much of its price a tick is reckoned at.
+struct Way {
+  bool backward = false;
+  double share = 0;
+};
+
+/// The option of at most `room` with the least effective energy and price of its ticks; of equal
+/// ones the slower.
+std::uint32_t best_option(const std::vector<PipelineOption>& options, Ticks room, double price) {
+  const std::uint32_t most = most_frugal(options, room);
+  std::uint32_t best = most;
+  double least = options[most].effective + price * static_cast<double>(options[most].duration);
+  for (std::uint32_t i = most; i-- > 0;) {
+    const double cost =
+        options[i].effective + price * static_cast<double>(options[i].duration) + kNothing;
+    if (cost >= least) continue;
+    least = cost;
+    best = i;
+  }
+  return best;
+}
+
+/// In order, or against it, each activity takes the option that is best between its neighbour and
+/// its time in the exact schedule; what one leaves over, the next one has.
+Assignment dithered(const PipelineProblem& problem, const Schedule& schedule, const Way& way) {
   Assignment assigned(problem, schedule.makespan);
-  for (const std::uint32_t a : problem.order()) {
-    const Ticks start = assigned.settle_start(a);
-    assigned.take(a, most_frugal(assigned.options(a), schedule.end[a] - start));
+  const auto order = problem.order();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::uint32_t a = order[way.backward ? order.size() - 1 - i : i];
+    const Ticks room = way.backward ? assigned.settle_end(a) - schedule.start[a]
+                                    : schedule.end[a] - assigned.settle_start(a);
+    assigned.take(a, best_option(assigned.options(a), room, way.share * schedule.price[a]));
   }
   return assigned;
 }
 
-/// Gives slack to whoever saves most by it, until nobody can use what is left.
-void give_back(Assignment& assigned) {
-  assigned.settle_starts();
-  assigned.settle_ends();
+}  // namespace
+
+void give_back(Assignment& assigned, std::span<const double> price, double share) {
   struct Offer {
     double saving;
     std::uint32_t activity;
+    std::uint32_t option;
     bool operator<(const Offer& other) const { return saving < other.saving; }
   };
   std::priority_queue<Offer> offers;
-  const auto offer = [&](std::uint32_t a) {
+  const auto best_offer = [&](std::uint32_t a) {
+    Offer best{kNothing, a, 0};
     const Ticks slack = assigned.slack(a);
-    if (slack <= 0) return;
-    const std::uint32_t slower = most_frugal(assigned.options(a), assigned.duration(a) + slack);
-    if (slower <= assigned.option(a)) return;
-    offers.push({assigned.effective(a) - assigned.options(a)[slower].effective, a});
-  };
-  for (std::uint32_t a = 0; a < assigned.size(); ++a) offer(a);
-  while (!offers.empty()) {
-    const Offer best = offers.top();
-    offers.pop();
-    const std::uint32_t slower =
-        most_frugal(assigned.options(best.activity),
-                    assigned.duration(best.activity) + assigned.slack(best.activity));
-    if (slower <= assigned.option(best.activity)) continue;
-    const double saving =
-        assigned.effective(best.activity) - assigned.options(best.activity)[slower].effective;
-    if (saving < best.saving) {
-      offers.push({saving, best.activity});
-      continue;
+    if (slack <= 0) return best;
+    const auto& options = assigned.options(a);
+    const Ticks now = assigned.duration(a);
+    const std::uint32_t most = most_frugal(options, now + slack);
+    for (std::uint32_t i = most; i > assigned.option(a); --i) {
+      const double saving =
+          assigned.effective(a) - options[i].effective -
+          (share == 0 ? 0 : share * price[a] * static_cast<double>(options[i].duration - now));
+      if (saving > best.saving) best = {saving, a, i};
+      if (share == 0) break;  // the slowest is the most frugal
     }
-    assigned.set(best.activity, slower);
+    return best;
+  };
+  const auto offer = [&](const Offer& one) {
+    if (one.option != 0) offers.push(one);
+  };
+  for (std::uint32_t a = 0; a < assigned.size(); ++a) offer(best_offer(a));
+  while (!offers.empty()) {
+    const Offer then = offers.top();
+    offers.pop();
+    const Offer now = best_offer(then.activity);
+    if (now.option != 0 && now.saving >= then.saving - kNothing) {
+      assigned.set(now.activity, now.option);
+      offer(best_offer(now.activity));
+    } else {
+      offer(now);
+    }
   }
 }
 
-/// The same where few have any slack: without a heap.
-void give_back_little(Assignment& assigned) {
-  for (;;) {
-    double most = kNothing;
-    std::uint32_t activity = 0;
-    std::uint32_t option = 0;
-    for (std::uint32_t a = 0; a < assigned.size(); ++a) {
-      const Ticks slack = assigned.slack(a);
-      if (slack <= 0) continue;
-      const std::uint32_t slower = most_frugal(assigned.options(a), assigned.duration(a) + slack);
-      if (slower <= assigned.option(a)) continue;
-      const double saving = assigned.effective(a) - assigned.options(a)[slower].effective;
-      if (saving <= most) continue;
-      most = saving;
-      activity = a;
-      option = slower;
-    }
-    if (option == 0) return;
-    assigned.set(activity, option);
+std::vector<std::uint32_t> measured_options(const PipelineProblem& problem,
+                                            const PipelinePlan& plan) {
+  std::vector<std::uint32_t> option(plan.option.size());
+  for (std::uint32_t a = 0; a < option.size(); ++a) {
+    option[a] = problem.options(problem.class_of()[a])[plan.option[a]].index;
   }
+  return option;
 }
 
 PipelinePlan plan_of(const Assignment& assigned, double bound) {
@@ -89,77 +110,22 @@ PipelinePlan plan_of(const Assignment& assigned, double bound) {
   return plan;
 }
 
-}  // namespace
-
-std::vector<std::uint32_t> measured_options(const PipelineProblem& problem,
-                                            const PipelinePlan& plan) {
-  std::vector<std::uint32_t> option(plan.option.size());
-  for (std::uint32_t a = 0; a < option.size(); ++a) {
-    option[a] = problem.options(problem.class_of()[a])[plan.option[a]].index;
-  }
-  return option;
-}
-
 PipelinePlan round_schedule(const PipelineProblem& problem, const Schedule& schedule,
                             double bound) {
-  Assignment assigned = dithered(problem, schedule);
-  give_back(assigned);
-  return plan_of(assigned, bound);
-}
-
-PipelinePlan mix_plans(const PipelineProblem& problem, const PipelinePlan& fast,
-                       const PipelinePlan& slow, Ticks makespan, double bound) {
-  const PipelineSchedule& schedule = problem.schedule();
-  const int microbatches = schedule.shape.microbatches;
-  Assignment best(problem, makespan);
-  best.take(fast.option);
-  for (const bool slow_first : {true, false}) {
-    Assignment mixed(problem, makespan);
-    const auto mix = [&](int slow_ones) {
-      for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
-        for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
-          const std::uint32_t a = schedule.number(stage, i);
-          const int at = schedule.stages[stage][i].microbatch;
-          const bool is_slow = slow_first ? at < slow_ones : at >= microbatches - slow_ones;
-          mixed.take(a, is_slow ? slow.option[a] : fast.option[a]);
-        }
-      }
-      return mixed.settle_starts() <= makespan;
-    };
-    int most = 0;
-    int too_many = microbatches + 1;
-    while (most + 1 < too_many) {
-      const int middle = (most + too_many) / 2;
-      (mix(middle) ? most : too_many) = middle;
-    }
-    mix(most);
-    give_back(mixed);
-    if (mixed.total() < best.total()) best = std::move(mixed);
+  // A price somewhat below the flow's keeps the lead for whoever has a use for it and still takes
+  // what stands between the two options that cost the same; which end does better differs.
+  static constexpr Way kWays[] = {{false, 0.9}, {true, 0.8}};
+  std::optional<PipelinePlan> best;
+  for (const Way& way : kWays) {
+    Assignment assigned = dithered(problem, schedule, way);
+    assigned.settle_starts();
+    assigned.settle_ends();
+    give_back(assigned, schedule.price, way.share);
+    give_back(assigned);
+    PipelinePlan plan = plan_of(assigned, bound);
+    if (!best || plan.effective < best->effective) best = std::move(plan);
   }
-  best.settle_starts();
-  return plan_of(best, bound);
-}
-
-PipelinePlan polish_plan(const PipelineProblem& problem, const PipelinePlan& plan) {
-  constexpr std::uint32_t kFaster = 3;  ///< options up that are tried
-  Assignment assigned(problem, plan.requested);
-  assigned.take(plan.option);
-  assigned.settle_starts();
-  assigned.settle_ends();
-  double total = assigned.total();
-  for (std::uint32_t a = 0; a < assigned.size(); ++a) {
-    for (std::uint32_t step = 1; step <= kFaster && step <= assigned.option(a); ++step) {
-      Assignment trial = assigned;
-      trial.set(a, assigned.option(a) - step);
-      give_back_little(trial);
-      const double cost = trial.total();
-      if (cost >= total - kNothing) continue;
-      total = cost;
-      assigned = std::move(trial);
-      break;
-    }
-  }
-  return plan_of(assigned, plan.bound);
+  return *best;
 }
 
 }  // namespace perjoule

@@ -52,11 +52,12 @@ struct SolverCounts {
   std::uint64_t detached = 0;  ///< nodes that looked for another parent
 };
 
-/// When each activity starts and ends.
+/// When each activity starts and ends, and what a tick less of it is worth.
 struct Schedule {
   Ticks makespan = 0;
   std::vector<Ticks> start;
   std::vector<Ticks> end;
+  std::vector<double> price = {};  ///< J a tick: the flow through the activity
 };
 
 /// Which schedules to keep: they are read off on the way down.

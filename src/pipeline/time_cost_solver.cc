@@ -187,7 +187,7 @@ void TimeCostSolver::move_to(Ticks shift) {
 
 /// Keeps the schedule of a shift between the last event and the next one.
 void TimeCostSolver::keep_schedule(Ticks shift) {
-  Schedule schedule{longest_ - shift, {}, {}};
+  Schedule schedule{longest_ - shift, {}, {}, {}};
   const std::uint32_t activities = (net_.nodes() - 2) / 2;
   schedule.start.resize(activities);
   schedule.end.resize(activities);
@@ -197,6 +197,12 @@ void TimeCostSolver::keep_schedule(Ticks shift) {
   for (std::uint32_t a = 0; a < activities; ++a) {
     schedule.start[a] = at(2 * a);
     schedule.end[a] = at(2 * a + 1);
+  }
+  schedule.price.reserve(activities);
+  for (std::uint32_t number = 0; number < net_.arcs(); ++number) {
+    const Arc& arc = net_.arc(number);  // activities' arcs come in their order
+    if (arc.curve == ResidualNetwork::kPrecedence) continue;
+    schedule.price.push_back(static_cast<double>(arc.flow) * curves_.unit());
   }
   result_.schedules_.push_back(std::move(schedule));
 }
