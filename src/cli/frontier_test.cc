@@ -107,6 +107,8 @@ TEST(FrontierVerb, UsageErrorsSayWhatIsWrong) {
   EXPECT_EQ(call({sweep(), "--where", "host=b"}).status, kUsage);
   EXPECT_EQ(call({sweep(), "--map", "colour=x"}).status, kUsage);
   EXPECT_EQ(call({sweep(), "--max-power", "3W", "--knee"}).status, kUsage);
+  EXPECT_EQ(call({sweep(), "--max-power", "0W", "--eta", "0.5"}).status, kUsage);
+  EXPECT_EQ(call({sweep(), "--max-power", "-5W", "--eta", "0.5"}).status, kUsage);
   EXPECT_EQ(call({"/nonexistent.csv"}).status, kUsage);
   EXPECT_EQ(call({"--help"}).status, kDone);
 }

@@ -30,6 +30,10 @@ Result<Rule> rule_from(const Arguments& arguments) {
     auto* eta = std::get_if<EtaCost>(&rule);
     if (eta == nullptr) return Error::invalid_argument("--max-power belongs to --eta");
     PJ_TRY(eta->max_power, arguments.read<Watts>("max-power", parse_watts));
+    if (eta->max_power && !(eta->max_power->value() > 0)) {
+      return Error::invalid_argument("--max-power " + arguments.value("max-power") +
+                                     ": not a power above 0");
+    }
   }
   if (arguments.has("lowest")) {
     auto* slowdown = std::get_if<MaxSlowdown>(&rule);

@@ -237,7 +237,9 @@ Verb run_on_twin_verb() {
                    .repeatable = true},
                   {.name = "speed",
                    .value = "N",
-                   .help = "simulated seconds in a real one",
+                   .help =
+                       "simulated seconds in a real one; meters that know the part take what is "
+                       "drawn at another speed than 1 for impossible",
                    .otherwise = "1"},
                   {.name = "replay", .value = "FILE", .help = "play a recording back instead"},
                   {.name = "powercap", .value = "", .help = "with processors' energy counters too"},

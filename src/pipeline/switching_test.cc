@@ -166,7 +166,8 @@ TEST_P(AnyPipeline, PlansAreInTimeAndNeverWorseWhateverAChangeCosts) {
     EXPECT_LE(one.iteration.makespan, one.plan.requested);
     EXPECT_GT(one.gap(), -1e-12);
     const double waits = problem->seconds(one.plan.requested - highest.makespan).value();
-    EXPECT_LE(one.energy.value(), (highest.energy.value() + 70 * 3 * waits) * (1 + 1e-6));
+    // Waiting is simulated in whole ticks, and energies reckon with the unrounded times.
+    EXPECT_LE(one.energy.value(), (highest.energy.value() + 70 * 3 * waits) * (1 + 1e-5));
   }
 }
 

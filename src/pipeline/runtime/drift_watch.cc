@@ -25,7 +25,7 @@ void DriftWatch::add(int stage, const PipelineStep& step, Seconds took, Seconds 
 
 bool DriftWatch::drifted() const {
   return std::any_of(times_.begin(), times_.end(), [this](const auto& one) {
-    return std::abs(one.second.ratio() - 1) > tolerance_;
+    return std::abs(one.second.ratio() / one.second.applied - 1) > tolerance_;
   });
 }
 
@@ -41,14 +41,15 @@ std::optional<Seconds> DriftWatch::switch_time() const {
 }
 
 PipelineProfile DriftWatch::scaled(const PipelineProfile& profile,
-                                   const PipelineSchedule& schedule) const {
+                                   const PipelineSchedule& schedule) {
+  for (auto& [key, times] : times_) times.applied = times.ratio();
   PipelineProfile scaled = profile;
   scaled.scale_each([&](const ProfiledInstruction& one) {
     for (const auto& [key, times] : times_) {
       const auto& [stage, chunk, instruction] = key;
       if (stage == one.stage && chunk == one.chunk &&
           equals_ignoring_case(schedule.instructions[instruction], one.name))
-        return times.ratio();
+        return times.applied;
     }
     return 1.0;
   });
@@ -56,7 +57,10 @@ PipelineProfile DriftWatch::scaled(const PipelineProfile& profile,
 }
 
 void DriftWatch::restart() {
-  times_.clear();
+  for (auto& [key, times] : times_) {
+    times.ratios.clear();
+    times.switched.clear();
+  }
   iterations_ = 0;
 }
 

@@ -3,11 +3,12 @@
 //   DriftWatch watch(0.03, 5);
 //   watch.add(stage, step, took, expected, switched);   // of each instruction that ran
 //   if (watch.iteration()) {                            // enough of them
-//     if (watch.drifted()) profile = watch.scaled(profile, schedule);
+//     if (watch.drifted()) profile = watch.scaled(first_profile, schedule);
 //     if (const auto time = watch.switch_time()) ...
 //     watch.restart();
 //   }
 //
+// All is held against one profile, the first: what was measured under several plans goes together.
 // A time that has drifted drifts at all settings alike: the model or its input has changed, the
 // chip has not. Power is taken to be what it was, so energy is scaled as time is. An instruction
 // before which the setting was changed runs a while at the old one; what that takes is told from
@@ -35,13 +36,13 @@ class DriftWatch {
   void add(int stage, const PipelineStep& step, Seconds took, Seconds expected, bool switched);
   /// An iteration is over. Whether it was the last of `patience` ones.
   bool iteration() { return ++iterations_ >= patience_; }
-  /// Whether an instruction's time is off by more than the tolerance.
+  /// Whether an instruction's time is off by more than the tolerance from what was scaled last.
   bool drifted() const;
   /// How much longer an instruction takes for a change of setting before it; none where too few
   /// were seen.
   std::optional<Seconds> switch_time() const;
-  /// The profile with every instruction's options scaled by its ratio.
-  PipelineProfile scaled(const PipelineProfile& profile, const PipelineSchedule& schedule) const;
+  /// The first profile with every instruction's options scaled by its ratio.
+  PipelineProfile scaled(const PipelineProfile& profile, const PipelineSchedule& schedule);
   void restart();
 
  private:
@@ -55,7 +56,8 @@ class DriftWatch {
       double expected;
     };
     std::vector<Switched> switched;
-    double ratio() const { return ratios.empty() ? 1 : median(ratios); }
+    double applied = 1;  ///< ratio by which it was scaled last
+    double ratio() const { return ratios.empty() ? applied : median(ratios); }
   };
   double tolerance_;
   int patience_;

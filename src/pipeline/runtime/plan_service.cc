@@ -61,6 +61,7 @@ Result<std::unique_ptr<PlanService>> PlanService::make(PipelineJob job, RuntimeR
   if (how.profile) {
     PJ_TRY(service->plans_,
            RuntimePlans::make(*how.profile, how.power, service->schedule_, how.plans));
+    service->first_plans_ = service->plans_;
     service->usual_ = shared(service->plans_->usual());
     service->highest_ = shared(service->plans_->highest());
   } else if (!how.settings.empty()) {
@@ -284,7 +285,6 @@ void PlanService::look_for_end_of_profile() {
 
 void PlanService::follow_drift(const Rank& rank, const IterationReport& report,
                                const Decision& decision) {
-  if (decision.plans != plans_ || planning_) return;
   // A straggler is slow for reasons that are not the model's; it is followed by straggle().
   const bool straggles = decision.stragglers.count(rank.place.pipeline) > 0;
   const bool waits = decision.waiting && !straggles;
@@ -294,7 +294,7 @@ void PlanService::follow_drift(const Rank& rank, const IterationReport& report,
     const PipelineStep& step = schedule_.stages[stage][i];
     const std::vector<std::uint32_t>& knob = settings.knob[stage];
     const KnobOption* const option =
-        plans_->option(rank.place.stage, step, settings.knobs[knob[i]]);
+        first_plans_->option(rank.place.stage, step, settings.knobs[knob[i]]);
     if (option == nullptr || !std::isfinite(report.took[i].value())) continue;
     drift_.add(rank.place.stage, step, report.took[i], option->time,
                i > 0 && knob[i] != knob[i - 1]);
@@ -302,11 +302,11 @@ void PlanService::follow_drift(const Rank& rank, const IterationReport& report,
   // Once an iteration, by the first rank there is.
   const auto first =
       std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& other) { return !other.gone; });
-  if (first == ranks_.end() || &*first != &rank || !drift_.iteration()) return;
+  if (first == ranks_.end() || &*first != &rank || !drift_.iteration() || planning_) return;
   const bool learnt_switching = learn_switching();
   const bool learnt_margin = learn_margin(decision);
   if (drift_.drifted()) {
-    start_planning(drift_.scaled(plans_->profile(), schedule_), plans_->power());
+    start_planning(drift_.scaled(first_plans_->profile(), schedule_), plans_->power());
   } else if (learnt_switching || learnt_margin) {
     start_planning(plans_->profile(), plans_->power());
   }
@@ -326,7 +326,7 @@ bool PlanService::learn_switching() {
 }
 
 bool PlanService::learn_margin(const Decision& decision) {
-  if (!decision.stragglers.empty()) return false;
+  if (!decision.stragglers.empty() || decision.plans != plans_) return false;
   const auto time_of = [](const Stretch& stretch) {
     Seconds time;
     for (const auto& [number, rank] : stretch.ranks) {
@@ -361,6 +361,7 @@ void PlanService::start_planning(PipelineProfile profile, BlockingPower power) {
           return;
         }
         plans_ = *plans;
+        if (!first_plans_) first_plans_ = plans_;
         usual_ = shared(plans_->usual());
         waiting_.reset();
       });

@@ -167,6 +167,7 @@ class PlanService {
   MeasuredProfile measuring_;
   std::optional<MeasuredProfile::Answer> measured_;
   std::shared_ptr<const RuntimePlans> plans_;
+  std::shared_ptr<const RuntimePlans> first_plans_;  ///< of the profile as it was measured
   std::shared_ptr<const StageSettings> usual_;
   std::shared_ptr<const StageSettings> highest_;
   std::map<int, Straggle> stragglers_;
