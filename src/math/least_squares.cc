@@ -53,9 +53,9 @@ LeastSquares::Solution LeastSquares::solve(const Prior& prior, double noise) con
   Solution solution;
   solution.noise = noise;
   for (int round = 0; round < kRounds; ++round) {
-    // Never so small beside the equations that it is lost in rounding.
-    const double ridge =
-        std::max(std::pow(solution.noise / prior.sigma, 2), 1e-12 * products.trace());
+    // Never so small that the prior is lost in rounding beside the equations.
+    solution.noise = std::max(solution.noise, 1e-6 * prior.sigma * std::sqrt(products.trace()));
+    const double ridge = std::pow(solution.noise / prior.sigma, 2);
     const Eigen::LDLT<Eigen::MatrixXd> factors(products + ridge * Eigen::MatrixXd::Identity(n, n));
     const Eigen::VectorXd value = expected + factors.solve(right - products * expected);
     const Eigen::VectorXd spread =

@@ -87,6 +87,16 @@ Outcome CurveSet::seal() {
   return {};
 }
 
+CurveSet::FlowBounds CurveSet::flow_bounds(std::uint32_t curve, Ticks duration) const {
+  const auto at = durations(curve);
+  const auto corner = std::lower_bound(at.begin(), at.end(), duration);
+  if (corner == at.end()) return {};
+  const auto k = static_cast<std::size_t>(corner - at.begin());
+  const auto slope = slopes(curve);
+  if (*corner != duration) return {slope[k], slope[k]};
+  return {k + 1 < slope.size() ? slope[k + 1] : 0, slope[k]};
+}
+
 double CurveSet::cost(std::uint32_t curve, Ticks duration) const {
   const auto at = durations(curve);
   const double* cost = costs_.data() + first_[curve];

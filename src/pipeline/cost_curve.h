@@ -47,6 +47,13 @@ class CurveSet {
   std::span<const std::int64_t> slopes(std::uint32_t curve) const {
     return std::span(slopes_).subspan(first_[curve], first_[curve + 1] - first_[curve]);
   }
+  /// What may flow through an activity of that duration: between two corners the slope there, at a
+  /// corner any of the two that meet. O(log corners).
+  struct FlowBounds {
+    std::int64_t lower = 0;
+    std::int64_t upper = 0;
+  };
+  FlowBounds flow_bounds(std::uint32_t curve, Ticks duration) const;
   /// Joules of one cost unit.
   double unit() const { return unit_; }
   /// The cost at a duration, J: the measured cost at corners, linear between them.

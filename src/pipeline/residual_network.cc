@@ -5,8 +5,30 @@ namespace perjoule {
 ResidualNetwork::ResidualNetwork(const ActivityNetwork& network,
                                  std::span<const std::uint32_t> curve_of, const CurveSet& curves)
     : curves_(curves) {
+  add_activities(network, curve_of);
+  index(2 * network.size() + 2);
+}
+
+ResidualNetwork::ResidualNetwork(const ActivityNetwork& network,
+                                 std::span<const std::uint32_t> curve_of, const CurveSet& curves,
+                                 Ticks makespan, std::span<const std::int64_t> supply)
+    : curves_(curves), makespan_(makespan) {
+  add_activities(network, curve_of);
+  const std::uint32_t first = 2 * network.size();
+  arcs_.push_back(Arc{first + 1, first, kReturn});
+  for (std::uint32_t node = 0; node < supply.size(); ++node) {
+    if (supply[node] == 0) continue;
+    Arc arc{first + 2, node, kSupply};
+    if (supply[node] < 0) arc = Arc{node, first + 3, kSupply};
+    arc.upper = supply[node] < 0 ? -supply[node] : supply[node];
+    arcs_.push_back(arc);
+  }
+  index(first + 4);
+}
+
+void ResidualNetwork::add_activities(const ActivityNetwork& network,
+                                     std::span<const std::uint32_t> curve_of) {
   const std::uint32_t count = network.size();
-  first_.assign(std::size_t{2} * count + 3, 0);
   arcs_.reserve(count + network.precedences() + 64);
   const auto add = [this](std::uint32_t from, std::uint32_t to, std::uint32_t curve) {
     arcs_.push_back(Arc{from, to, curve});
@@ -14,9 +36,13 @@ ResidualNetwork::ResidualNetwork(const ActivityNetwork& network,
   for (std::uint32_t a = 0; a < count; ++a) {
     add(2 * a, 2 * a + 1, curve_of[a]);
     for (const std::uint32_t after : network.successors(a)) add(2 * a + 1, 2 * after, kPrecedence);
-    if (network.predecessors(a).empty()) add(source(), 2 * a, kPrecedence);
-    if (network.successors(a).empty()) add(2 * a + 1, sink(), kPrecedence);
+    if (network.predecessors(a).empty()) add(2 * count, 2 * a, kPrecedence);
+    if (network.successors(a).empty()) add(2 * a + 1, 2 * count + 1, kPrecedence);
   }
+}
+
+void ResidualNetwork::index(std::uint32_t nodes) {
+  first_.assign(nodes + 1, 0);
   for (const Arc& arc : arcs_) {
     ++first_[arc.from + 1];
     ++first_[arc.to + 1];
@@ -36,30 +62,23 @@ ResidualNetwork::ResidualNetwork(const ActivityNetwork& network,
 
 void ResidualNetwork::settle(std::uint32_t number, Ticks length) {
   Arc& arc = arcs_[number];
-  arc.lower = 0;
-  arc.upper = 0;
-  if (arc.curve == kPrecedence) {
-    if (length == 0) arc.upper = CurveSet::kUnlimited;
-  } else {
-    const auto durations = curves_.durations(arc.curve);
-    const auto slopes = curves_.slopes(arc.curve);
-    const auto corner = std::lower_bound(durations.begin(), durations.end(), length);
-    if (corner != durations.end()) {
-      const auto k = static_cast<std::size_t>(corner - durations.begin());
-      arc.upper = slopes[k];
-      if (*corner != length) {
-        arc.lower = slopes[k];
-      } else if (k + 1 < slopes.size()) {
-        arc.lower = slopes[k + 1];
-      }
-    }
+  if (arc.curve == kPrecedence || arc.curve == kReturn) {
+    arc.lower = 0;
+    arc.upper = length == shortest(arc) ? CurveSet::kUnlimited : 0;
+  } else if (arc.curve != kSupply) {
+    const CurveSet::FlowBounds bounds = curves_.flow_bounds(arc.curve, length);
+    arc.lower = bounds.lower;
+    arc.upper = bounds.upper;
   }
   refresh(number);
 }
 
 Ticks ResidualNetwork::until_shorter_corner(std::uint32_t number, Ticks length) const {
   const Arc& arc = arcs_[number];
-  if (arc.curve == kPrecedence) return length > 0 ? length : kNever;
+  if (arc.curve == kSupply) return kNever;
+  if (arc.curve == kPrecedence || arc.curve == kReturn) {
+    return length > shortest(arc) ? length - shortest(arc) : kNever;
+  }
   const auto durations = curves_.durations(arc.curve);
   const auto at = std::lower_bound(durations.begin(), durations.end(), length);
   return at != durations.begin() ? length - *(at - 1) : kNever;
@@ -67,7 +86,7 @@ Ticks ResidualNetwork::until_shorter_corner(std::uint32_t number, Ticks length) 
 
 Ticks ResidualNetwork::until_longer_corner(std::uint32_t number, Ticks length) const {
   const Arc& arc = arcs_[number];
-  if (arc.curve == kPrecedence) return kNever;
+  if (arc.curve >= kSupply) return kNever;
   const auto durations = curves_.durations(arc.curve);
   const auto above = std::upper_bound(durations.begin(), durations.end(), length);
   return above != durations.end() ? *above - length : kNever;

@@ -1,9 +1,13 @@
 // The network that the time-cost solver's flow runs through, and the room that is left on it.
 //
-// Node 2a is the start of activity a, 2a + 1 its end; then come the source and the sink. An arc is
-// an activity or a precedence; its flow lies between bounds that depend on its present length:
+// Node 2a is the start of activity a, 2a + 1 its end; then come the project's begin and end. An arc
+// is an activity or a precedence; its flow lies between bounds that depend on its present length:
 // between two corners of its curve it is the slope there, at a corner any of the two slopes that
-// meet, and a precedence carries flow only at length 0.
+// meet, and a precedence carries flow only at length 0. Arcs come activity by activity: its own,
+// its precedences, and those from the begin and to the end.
+//
+// Where a solution is being repaired its makespan is given: one more arc leads from the end back to
+// the begin, which are nodes like others then, and the source and the sink supply what is missing.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +27,14 @@ using Half = std::uint32_t;
 class ResidualNetwork {
  public:
   static constexpr std::uint32_t kPrecedence = UINT32_MAX;
+  static constexpr std::uint32_t kReturn = UINT32_MAX - 1;
+  static constexpr std::uint32_t kSupply = UINT32_MAX - 2;
   static constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
 
   struct Arc {
     std::uint32_t from;
     std::uint32_t to;
-    std::uint32_t curve;       ///< or kPrecedence
+    std::uint32_t curve;       ///< or kPrecedence, kReturn, kSupply
     std::uint32_t listed = 0;  ///< free for the user
     std::int64_t flow = 0;
     std::int64_t lower = 0;
@@ -50,6 +56,11 @@ class ResidualNetwork {
   /// With no flow; settle() every arc before any room is asked for. At most 2^28 arcs.
   ResidualNetwork(const ActivityNetwork& network, std::span<const std::uint32_t> curve_of,
                   const CurveSet& curves);
+
+  /// With the makespan held, and `supply` by node: what flows in there from the source, or below
+  /// zero out to the sink.
+  ResidualNetwork(const ActivityNetwork& network, std::span<const std::uint32_t> curve_of,
+                  const CurveSet& curves, Ticks makespan, std::span<const std::int64_t> supply);
 
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(first_.size() - 1); }
   std::uint32_t arcs() const { return static_cast<std::uint32_t>(arcs_.size()); }
@@ -90,9 +101,14 @@ class ResidualNetwork {
   }
 
  private:
+  void add_activities(const ActivityNetwork& network, std::span<const std::uint32_t> curve_of);
+  void index(std::uint32_t nodes);
   void refresh(std::uint32_t number);
+  /// Of a precedence, or of the way back.
+  Ticks shortest(const Arc& arc) const { return arc.curve == kReturn ? -makespan_ : 0; }
 
   const CurveSet& curves_;
+  Ticks makespan_ = 0;
   std::vector<Arc> arcs_;
   std::vector<std::uint32_t> first_;
   std::vector<Neighbour> neighbours_;

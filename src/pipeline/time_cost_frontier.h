@@ -58,6 +58,9 @@ struct Schedule {
   std::vector<Ticks> start;
   std::vector<Ticks> end;
   std::vector<double> price = {};  ///< J a tick: the flow through the activity
+  /// The flow that proves it optimal, by arc of residual_network.h, in units of `unit` J a tick.
+  std::vector<std::int64_t> flow = {};
+  double unit = 1;
 };
 
 /// Which schedules to keep: they are read off on the way down.

@@ -18,16 +18,6 @@ constexpr int kClocks = 8;
 constexpr double kLowestShare = 0.55;
 constexpr double kClockStep = 15;  // MHz, NVIDIA's
 
-/// A switch that takes less of an instruction's time is as good as none.
-constexpr double kNoSwitchTime = 0.02;
-/// Nor is all planned anew for less of a change of what a switch takes.
-constexpr double kSameSwitchTime = 0.25;
-
-/// An iteration that takes this much longer than it may, relative, is planned anew with more slack.
-constexpr double kInTime = 0.005;
-/// What takes longer for other reasons than full stages would take all slack there is.
-constexpr double kMostMargin = 0.02;
-
 std::shared_ptr<const StageSettings> shared(StageSettings settings) {
   return std::make_shared<const StageSettings>(std::move(settings));
 }
@@ -281,70 +271,6 @@ void PlanService::look_for_end_of_profile() {
   }
   measured_ = std::move(*answer);
   if (!request_.only_profile) start_planning(measured_->profile, measured_->power);
-}
-
-void PlanService::follow_drift(const Rank& rank, const IterationReport& report,
-                               const Decision& decision) {
-  // A straggler is slow for reasons that are not the model's; it is followed by straggle().
-  const bool straggles = decision.stragglers.count(rank.place.pipeline) > 0;
-  const bool waits = decision.waiting && !straggles;
-  const StageSettings& settings = waits ? *decision.waiting : *decision.usual;
-  const auto stage = static_cast<std::size_t>(rank.place.stage);
-  for (std::size_t i = 0; i < report.took.size() && !straggles; ++i) {
-    const PipelineStep& step = schedule_.stages[stage][i];
-    const std::vector<std::uint32_t>& knob = settings.knob[stage];
-    const KnobOption* const option =
-        first_plans_->option(rank.place.stage, step, settings.knobs[knob[i]]);
-    if (option == nullptr || !std::isfinite(report.took[i].value())) continue;
-    drift_.add(rank.place.stage, step, report.took[i], option->time,
-               i > 0 && knob[i] != knob[i - 1]);
-  }
-  // Once an iteration, by the first rank there is.
-  const auto first =
-      std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& other) { return !other.gone; });
-  if (first == ranks_.end() || &*first != &rank || !drift_.iteration() || planning_) return;
-  const bool learnt_switching = learn_switching();
-  const bool learnt_margin = learn_margin(decision);
-  if (drift_.drifted()) {
-    start_planning(drift_.scaled(first_plans_->profile(), schedule_), plans_->power());
-  } else if (learnt_switching || learnt_margin) {
-    start_planning(plans_->profile(), plans_->power());
-  }
-  drift_.restart();
-}
-
-bool PlanService::learn_switching() {
-  const auto measured = drift_.switch_time();
-  if (!measured || !measures_switching_) return false;
-  Seconds& known = request_.plans.switching.time;
-  const double change = std::abs((*measured - known).value());
-  if (change < kNoSwitchTime * plans_->mean_instruction().value() ||
-      change < kSameSwitchTime * known.value())
-    return false;
-  known = *measured;
-  return true;
-}
-
-bool PlanService::learn_margin(const Decision& decision) {
-  if (!decision.stragglers.empty() || decision.plans != plans_) return false;
-  const auto time_of = [](const Stretch& stretch) {
-    Seconds time;
-    for (const auto& [number, rank] : stretch.ranks) {
-      if (rank.iterations() > 0) time = std::max(time, rank.median_time());
-    }
-    return time;
-  };
-  Seconds may_take = plans_->highest().time;
-  Seconds takes;
-  for (const Stretch& stretch : stretches_) {
-    if (stretch.decision.phase == RuntimePhase::kHighest) may_take = time_of(stretch);
-    if (stretch.decision.epoch == decision.epoch) takes = time_of(stretch);
-  }
-  const double over =
-      takes / std::max(may_take * request_.plans.slowdown, plans_->usual().time) - 1;
-  if (over <= kInTime || request_.plans.margin >= kMostMargin) return false;
-  request_.plans.margin = std::min(kMostMargin, request_.plans.margin + over);
-  return true;
 }
 
 void PlanService::start_planning(PipelineProfile profile, BlockingPower power) {
