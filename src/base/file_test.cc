@@ -20,7 +20,7 @@ class FileTest : public testing::Test {
 };
 
 TEST_F(FileTest, ReplacingAFileKeepsWhoMayReadIt) {
-  const std::string path = testing::TempDir() + "private-file";
+  const std::string path = testing::TempDir() + "private-file-" + std::to_string(getpid());
   ASSERT_TRUE(write_file_atomically(path, "a"));
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
   ASSERT_TRUE(write_file_atomically(path, "b"));

@@ -1,6 +1,7 @@
 #include "base/xz.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -19,7 +20,7 @@ const unsigned char kPacked[] = {
 class XzTest : public testing::Test {
  protected:
   std::string write(const std::string& bytes) {
-    const std::string path = testing::TempDir() + "xz_test_file";
+    const std::string path = testing::TempDir() + "xz_test_file-" + std::to_string(getpid());
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }

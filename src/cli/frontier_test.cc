@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -28,7 +29,8 @@ Called call(std::vector<std::string> words) {
 }
 
 std::string sweep() {
-  const std::string path = ::testing::TempDir() + "/pj_frontier_sweep.csv";
+  const std::string path =
+      ::testing::TempDir() + "/pj_frontier_sweep-" + std::to_string(getpid()) + ".csv";
   EXPECT_TRUE(write_file_atomically(path,
                                     "host,power_limit,time_s,energy_j,status\n"
                                     "a,250 W,10,1900,measured\n"
@@ -114,7 +116,8 @@ TEST(FrontierVerb, UsageErrorsSayWhatIsWrong) {
 }
 
 TEST(FrontierVerb, ALowerBoundIsShownAndLeftOutOfTheChoice) {
-  const std::string path = ::testing::TempDir() + "/pj_frontier_bounds.csv";
+  const std::string path =
+      ::testing::TempDir() + "/pj_frontier_bounds-" + std::to_string(getpid()) + ".csv";
   EXPECT_TRUE(write_file_atomically(
       path,
       "# perjoule.points.v1\n# unit: \"step\"\n"

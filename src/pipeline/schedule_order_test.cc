@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -109,7 +110,8 @@ TEST(ScheduleOrder, BadRowsAreNamedByFileAndLine) {
 }
 
 TEST(ScheduleOrder, MakeScheduleReadsAFileAndNamesWhatIsNone) {
-  const std::string path = testing::TempDir() + "perjoule_order.csv";
+  const std::string path =
+      testing::TempDir() + "perjoule_order-" + std::to_string(getpid()) + ".csv";
   std::ofstream(path) << "stage,instruction,microbatch\n0,forward,0\n0,backward,0\n";
   const auto order = make_schedule(path, {.stages = 1, .microbatches = 1});
   ASSERT_TRUE(order) << order.error().text();
