@@ -130,6 +130,7 @@ void Rounded::mix() {
     points.push_back({one.plan.makespan, one.plan.effective});
   const std::vector<CostPoint> hull = falling_hull(points);
   std::vector<const PipelinePlan*> corners;
+  corners.reserve(hull.size());
   for (const CostPoint& corner : hull) {
     corners.push_back(
         &std::find_if(candidates_.begin(), candidates_.end(), [&](const Candidate& one) {
