@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "net/line_socket.h"
-#include "pipeline/runtime/plan_messages.h"
+#include "pipeline/runtime/plan_server.h"
 #include "pipeline/runtime/rank_agent.h"
 
 using perjoule::Error;
@@ -37,9 +37,7 @@ Outcome tell_straggler(const char* server, int32_t pipeline, perjoule::Json call
   PJ_TRY(perjoule::LineClient client, perjoule::LineClient::connect(path, kPatience));
   call["call"] = "straggle";
   call["pipeline"] = pipeline;
-  PJ_TRY(const std::string line, client.ask(call.dump(), kPatience));
-  PJ_TRY(const perjoule::Json answer, perjoule::parse_json(line));
-  if (const auto error = perjoule::error_of(answer)) return tl::unexpected<Error>(*error);
+  PJ_TRY(const perjoule::Json answer, perjoule::ask_plan_server(client, call, kPatience));
   return {};
 }
 

@@ -9,7 +9,9 @@
 namespace perjoule {
 
 Result<PrivateFolder> PrivateFolder::create(std::string_view what) {
-  std::string path = environment("TMPDIR", "/tmp") + "/" + std::string(what) + "-XXXXXX";
+  // What mkdtemp(3) replaces by letters of its choice.
+  const std::string letters(6, 'X');
+  std::string path = environment("TMPDIR", "/tmp") + "/" + std::string(what) + "-" + letters;
   if (::mkdtemp(path.data()) == nullptr)
     return Error::from_errno(errno, "cannot make " + path,
                              "set TMPDIR to a folder that can be "

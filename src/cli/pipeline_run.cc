@@ -22,6 +22,24 @@ Result<double> share_option(const Arguments& arguments, std::string_view option,
       fmt::format("--{} {}: not a number from {} up", option, text, least));
 }
 
+/// Refuses what would be ignored.
+Outcome check_profile_options(const Arguments& arguments) {
+  const bool given = arguments.has("profile");
+  for (const std::string_view option : {"clocks", "rounds", "output", "power-output"}) {
+    if (!given || !arguments.typed(option)) continue;
+    return Error::invalid_argument(
+        fmt::format("--{} is for a training that is profiled, and --profile is given", option),
+        "leave out one of the two");
+  }
+  for (const std::string_view option : {"blocking-power", "time-scale", "energy-scale"}) {
+    if (given || !arguments.typed(option)) continue;
+    return Error::invalid_argument(
+        fmt::format("--{} goes with --profile; without one it is measured", option),
+        "leave it out, or give the profile");
+  }
+  return {};
+}
+
 Outcome check_outputs(const Arguments& arguments) {
   for (const std::string_view option : {"output", "power-output"}) {
     if (arguments.has(option)) PJ_CHECK(check_writable(arguments.value(option)));
@@ -87,6 +105,7 @@ Result<int> profile(const Arguments& arguments) {
 }
 
 Result<int> run(const Arguments& arguments) {
+  PJ_CHECK(check_profile_options(arguments));
   PJ_TRY(PipelineJob job, read_pipeline_job(arguments));
   RuntimeRequest request;
   PJ_CHECK(read_profiling(arguments, request));
@@ -109,6 +128,10 @@ Result<int> run(const Arguments& arguments) {
     show_stretches(*service);
   }
   if (const auto failure = service->failure()) complain("pipeline run: " + failure->text());
+  if (end.lost_ranks > 0) {
+    complain(fmt::format("pipeline run: {} ended without leaving; clocks are put back",
+                         counted(end.lost_ranks, "rank")));
+  }
   if (service->summaries().empty()) complain("pipeline run: no rank joined");
   return end.command.status;
 }

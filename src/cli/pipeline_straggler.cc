@@ -8,7 +8,7 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "net/line_socket.h"
-#include "pipeline/runtime/plan_messages.h"
+#include "pipeline/runtime/plan_server.h"
 
 namespace perjoule::cli {
 namespace {
@@ -55,9 +55,7 @@ Result<int> run(const Arguments& arguments) {
                                    "--server PATH, or PERJOULE_PIPELINE as pipeline run sets it");
   }
   PJ_TRY(LineClient client, LineClient::connect(server, Seconds(1)));
-  PJ_TRY(const std::string line, client.ask(call.dump(), kPatience));
-  PJ_TRY(const Json answer, parse_json(line));
-  if (const auto error = error_of(answer)) return tl::unexpected<Error>(*error);
+  PJ_TRY(const Json answer, ask_plan_server(client, call, kPatience));
   if (arguments.json()) print("{}\n");
   return kDone;
 }

@@ -188,6 +188,9 @@ class Scenes:
         status(self.run_words(2, "--clocks", "fast", "--", "true"), "--clocks", code=2)
         status(self.run_words(2, "--slowdown", "0.9", "--", "true"), "--slowdown", code=2)
         status(self.train(self.run_words(1, *self.with_profile(1)), 2, "--iterations", "3"), "no such rank: stage 1 of 1", code=3)
+        status(self.run_words(3, *self.with_profile(2), "--", "true"), "3 stages, where the profile has 2", code=2)
+        status(self.run_words(2, *self.with_profile(2), "--clocks", "1410", "--", "true"), "--clocks", "--profile", code=2)
+        status(self.run_words(2, "--blocking-power", "60W", "--", "true"), "--blocking-power", "--profile", code=2)
         status([COMMAND, "pipeline", "straggler", "0", "--slowdown", "1.2"], "no plan server is named", code=2)
         status([COMMAND, "pipeline", "straggler", "0", "--slowdown", "1.2", "--server", str(self.folder / "none")], "nobody listens",
                code=3)

@@ -85,6 +85,13 @@ int PlanServer::lost() const {
   return lost_count_;
 }
 
+Result<Json> ask_plan_server(LineClient& client, const Json& question, Seconds patience) {
+  PJ_TRY(const std::string line, client.ask(question.dump(), patience));
+  PJ_TRY(Json answer, parse_json(line));
+  if (const auto error = error_of(answer)) return tl::unexpected<Error>(*error);
+  return answer;
+}
+
 Json status_json(const PlanService& service) {
   Json json = Json::object();
   json["schema"] = "perjoule.pipeline-run.v1";

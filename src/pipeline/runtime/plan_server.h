@@ -47,6 +47,9 @@ class PlanServer final : private LineService {
   std::unique_ptr<LineServer> server_;  ///< the last member: it uses the others
 };
 
+/// Asks a plan server; what it answers, or the error that it answers with.
+Result<Json> ask_plan_server(LineClient& client, const Json& question, Seconds patience);
+
 /// perjoule.pipeline-run.v1: phases, stretches and what failed.
 Json status_json(const PlanService& service);
 

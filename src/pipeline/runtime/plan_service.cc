@@ -43,7 +43,15 @@ Result<std::unique_ptr<PlanService>> PlanService::make(PipelineJob job, RuntimeR
     return Error::invalid_argument(
         fmt::format("{} pipelines of {} GPUs a stage", job.pipelines, job.tensor));
   }
-  if (request.profile) job.shape.stages = request.profile->stages();
+  if (request.profile) {
+    const int stages = request.profile->stages();
+    if (job.shape.stages != 0 && job.shape.stages != stages) {
+      return Error::invalid_argument(
+          fmt::format("{} stages, where the profile has {}", job.shape.stages, stages),
+          "profile the pipeline that is trained");
+    }
+    job.shape.stages = stages;
+  }
   PJ_TRY(PipelineSchedule schedule, make_schedule(job.schedule, job.shape));
   std::unique_ptr<PlanService> service(
       new PlanService(std::move(job), std::move(request), std::move(schedule)));

@@ -143,7 +143,6 @@ class PlanService {
 
   PlanService(PipelineJob job, RuntimeRequest request, PipelineSchedule schedule);
   Decision decide(std::int64_t iteration);
-  Decision decision_of(std::int64_t iteration) const;
   std::int64_t profile_ends() const;
   Outcome take(int rank, const IterationReport& report);
   void look_for_end_of_profile();

@@ -10,6 +10,7 @@
 #include "device/selection.h"
 #include "net/line_socket.h"
 #include "pipeline/runtime/plan_messages.h"
+#include "pipeline/runtime/plan_server.h"
 
 namespace perjoule {
 namespace {
@@ -54,12 +55,7 @@ class SocketLink final : public PlanLink {
     if (report) question["report"] = to_json(*report);
     return question;
   }
-  Result<Json> ask(const Json& question) {
-    PJ_TRY(const std::string line, client_.ask(question.dump(), kPatience));
-    PJ_TRY(Json answer, parse_json(line));
-    if (const auto error = error_of(answer)) return tl::unexpected<Error>(*error);
-    return answer;
-  }
+  Result<Json> ask(const Json& question) { return ask_plan_server(client_, question, kPatience); }
 
   LineClient client_;
   int rank_ = 0;
