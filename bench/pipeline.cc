@@ -11,6 +11,7 @@
 #include "figure.h"
 #include "pipeline/perseus_mode.h"
 #include "pipeline/planner.h"
+#include "pipeline_instances.h"
 #include "process_start.h"
 
 namespace pb = perjoule::bench;
@@ -19,45 +20,8 @@ namespace {
 
 using namespace perjoule;
 
-constexpr const char* kGpt = "real/stage_profile_gpt3-175b_a100_sxm.csv";
-
-struct Instance {
-  std::string figure;
-  std::string shape;
-  std::string profile;
-  int microbatches;
-  double blocking;
-  double bar_ms;
-  std::string lp = {};  ///< reference of the frontier, where this is the only place that reads it
-};
-
-const std::vector<Instance>& instances() {
-  static const std::vector<Instance> all = {
-      {"pipeline_8x12", "8x12", kGpt, 12, 83.64, 10},
-      {"pipeline_8x32", "8x32 uneven", "synthetic/syn_a40_uneven_s8.csv", 32, 65, 40},
-      {"pipeline_8x96", "8x96", kGpt, 96, 83.64, 100},
-      {"pipeline_8x128", "8x128", "synthetic/syn_a100_gpt_s8.csv", 128, 75, 150},
-      {"pipeline_16x128", "16x128 uneven", "synthetic/syn_h100_uneven_s16.csv", 128, 100, 2000,
-       "syn_16x128"},
-  };
-  return all;
-}
-
-/// A pipeline's parts, kept where the problem can refer to them.
-struct Pipeline {
-  PipelineProfile profile;
-  PipelineSchedule schedule;
-  PipelineProblem problem;
-
-  Pipeline(const std::string& path, int microbatches, double blocking)
-      : profile(pb::must(PipelineProfile::read(path))),
-        schedule(pb::must(make_schedule("1f1b", {profile.stages(), microbatches, 1}))),
-        problem(pb::must(PipelineProblem::make(profile, schedule, {Watts(blocking), {}}))) {}
-  Pipeline(const Pipeline&) = delete;
-};
-
 void print_times(const std::string& data) {
-  for (const Instance& one : instances()) {
+  for (const pb::PipelineInstance& one : pb::pipeline_instances()) {
     const bool large = one.bar_ms > 1000;
     const pb::Start start =
         pb::best_median({PERJOULE_COMMAND, "pipeline", "plan", data + "/" + one.profile,
@@ -76,9 +40,9 @@ void print_times(const std::string& data) {
 
 void print_exactness(const std::string& data) {
   double worst = 0;
-  for (const Instance& one : instances()) {
+  for (const pb::PipelineInstance& one : pb::pipeline_instances()) {
     if (one.lp.empty()) continue;
-    const Pipeline pipeline(data + "/" + one.profile, one.microbatches, one.blocking);
+    const pb::Pipeline pipeline(data + "/" + one.profile, one.microbatches, one.blocking);
     const auto frontier = pb::must(pipeline.problem.solve());
     const CsvTable table = pb::must(read_csv(data + "/lp/" + one.lp + ".lp.csv"));
     for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -149,16 +113,16 @@ void print_gaps(const std::string& data) {
   for (const Case& one :
        {Case{"synthetic/syn_a100_gpt_s4.csv", 8, 75, 0.2},
         Case{"synthetic/syn_a100_gpt_s4.csv", 16, 75, 0.2},
-        Case{"synthetic/syn_a40_uneven_s8.csv", 16, 65, 0.2}, Case{kGpt, 12, 83.64, 0.2},
+        Case{"synthetic/syn_a40_uneven_s8.csv", 16, 65, 0.2}, Case{pb::kGpt, 12, 83.64, 0.2},
         Case{"real/stage_profile_bloom_a100_sxm.csv", 12, 83.64, 0.2},
         Case{"real/stage_profile_gpt3-175b_a40.csv", 12, 70.38, 0.35},
         Case{"real/stage_profile_bloom_a40.csv", 12, 70.38, 0.35},
         Case{"synthetic/syn_a40_uneven_s8.csv", 32, 65, 0.6},
-        Case{"synthetic/syn_a100_gpt_s8.csv", 128, 75, 0.6}, Case{kGpt, 96, 83.64, 0.6},
+        Case{"synthetic/syn_a100_gpt_s8.csv", 128, 75, 0.6}, Case{pb::kGpt, 96, 83.64, 0.6},
         Case{"real/stage_profile_bloom_a100_sxm.csv", 96, 83.64, 0.6},
         Case{"real/stage_profile_gpt3-175b_a40.csv", 96, 70.38, 0.6},
         Case{"real/stage_profile_bloom_a40.csv", 96, 70.38, 0.6}}) {
-    const Pipeline pipeline(data + "/" + one.profile, one.microbatches, one.blocking);
+    const pb::Pipeline pipeline(data + "/" + one.profile, one.microbatches, one.blocking);
     const auto study = pb::must(study_pipeline(pipeline.problem, {.points = 20}));
     double worst = 0;
     for (const PlannedIteration& plan : study.plans()) worst = std::max(worst, 100 * plan.gap());
@@ -177,7 +141,7 @@ void print_gaps(const std::string& data) {
 }
 
 void print_look_up(const std::string& data) {
-  const Pipeline pipeline(data + "/" + kGpt, 12, 83.64);
+  const pb::Pipeline pipeline(data + "/" + pb::kGpt, 12, 83.64);
   const auto study = pb::must(study_pipeline(pipeline.problem, {.points = 200}));
   constexpr int kTimes = 1'000'000;
   const Ticks step = (study.longest() - study.shortest()) / 1000;

@@ -45,27 +45,25 @@ std::vector<Summary> folded(const std::vector<Summary>& all) {
   return rows;
 }
 
-const Summary* longest(const std::vector<Summary>& rows, RuntimePhase phase) {
-  const Summary* found = nullptr;
-  for (const Summary& row : rows) {
-    if (row.phase != phase || row.energy.status == Status::kMissing) continue;
-    if (found == nullptr || row.iterations > found->iterations) found = &row;
-  }
-  return found;
-}
-
-void show_saving(const std::vector<Summary>& rows) {
-  const Summary* const highest = longest(rows, RuntimePhase::kHighest);
-  const Summary* const plan = longest(rows, RuntimePhase::kPlan);
-  if (highest == nullptr || plan == nullptr) return;
-  const Energy saved = highest->energy - plan->energy;
-  const double of = highest->energy.joules.value();
+void show_saving(const PlanService& service) {
+  const auto both = service.comparison();
+  if (!both) return;
+  const Energy saved = both->highest.energy - both->plan.energy;
+  const double of = both->highest.energy.joules.value();
   print(fmt::format(
-      "\nThe plan saves {} of {} an iteration ({} +- {}), in {} the time. {}, {}, grade {}.\n",
-      with_uncertainty(saved), with_uncertainty(highest->energy),
+      "\nThe plan saves {} of {} an iteration ({} +- {}), in {:.4f} of the time. {}, {}, grade "
+      "{}.\n{}\n",
+      with_uncertainty(saved), with_uncertainty(both->highest.energy),
       percent(saved.joules.value() / of), percent(saved.expanded_uncertainty().value() / of),
-      fmt::format("{:.4f} of", plan->time / highest->time), saved.status_text(),
-      name_of(saved.boundary), name_of(saved.grade())));
+      both->plan.time / both->highest.time, saved.status_text(), name_of(saved.boundary),
+      name_of(saved.grade()),
+      both->in_turns
+          ? fmt::format(
+                "Compared in turns: {} iterations of the plan, half of them before and half "
+                "behind {} at the highest clock.",
+                both->plan.iterations, both->highest.iterations)
+          : "Compared one behind the other, not in turns: what the GPUs warmed up in between is in "
+            "it."));
 }
 
 }  // namespace
@@ -174,7 +172,7 @@ void show_stretches(const PlanService& service) {
                row.phase == RuntimePhase::kPlan ? percent(row.gap, 2) : ""});
   }
   print(table.text());
-  show_saving(rows);
+  show_saving(service);
 }
 
 }  // namespace perjoule::cli

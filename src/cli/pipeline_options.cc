@@ -40,7 +40,9 @@ std::vector<Option> profile_options() {
       {"time-scale", "FACTOR", "multiply the profile's times", "1"},
       {"energy-scale", "FACTOR", "multiply its energies: a stage of 8 GPUs measured on one has 8",
        "1"},
-      {"switch-time", "TIME", "what a change of setting between two instructions takes", "0"},
+      {"switch-time", "TIME|FILE",
+       "what a change of setting between two instructions takes: a time, or a CSV table by pair",
+       "0"},
       {"switch-energy", "ENERGY", "and above what waiting takes meanwhile", "0"},
       {"dwell", "TIME", "keep each setting for instructions of so long together at least", "0"},
   };
@@ -99,10 +101,16 @@ Result<BlockingPower> read_waiting_power(const Arguments& arguments) {
 
 Result<SwitchCost> read_switch_cost(const Arguments& arguments) {
   SwitchCost cost;
-  PJ_TRY(const auto time, arguments.read("switch-time", parse_seconds));
+  const std::string switch_time = arguments.value("switch-time");
+  if (const auto time = parse_seconds(switch_time)) {
+    cost.time = *time;
+  } else {
+    PJ_TRY(cost, read_switch_times(switch_time));
+  }
   PJ_TRY(const auto energy, arguments.read("switch-energy", parse_joules));
   PJ_TRY(const auto dwell, arguments.read("dwell", parse_seconds));
-  cost = {time.value_or(Seconds(0)), energy.value_or(Joules(0)), dwell.value_or(Seconds(0))};
+  cost.energy = energy.value_or(Joules(0));
+  cost.dwell = dwell.value_or(Seconds(0));
   const bool sane = cost.time.value() >= 0 && cost.energy.value() >= 0 && cost.dwell.value() >= 0 &&
                     cost.time.value() < 1e6 && cost.dwell.value() < 1e6;
   if (sane) return cost;

@@ -41,7 +41,7 @@ Outcome check_profile_options(const Arguments& arguments) {
 }
 
 Outcome check_outputs(const Arguments& arguments) {
-  for (const std::string_view option : {"output", "power-output"}) {
+  for (const std::string_view option : {"output", "power-output", "switch-output"}) {
     if (arguments.has(option)) PJ_CHECK(check_writable(arguments.value(option)));
   }
   return {};
@@ -122,6 +122,10 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(const auto service, PlanService::make(std::move(job), std::move(request)));
   PJ_TRY(const PipelineJobEnd end, run_pipeline_job(*service, arguments));
   if (const auto measured = service->measured()) PJ_CHECK(keep_profile(arguments, *measured));
+  if (arguments.has("switch-output")) {
+    PJ_CHECK(write_file_atomically(arguments.value("switch-output"),
+                                   switch_times_csv(service->switching())));
+  }
   if (arguments.json()) {
     print(status_json(*service).dump(2) + "\n");
   } else {
@@ -190,10 +194,14 @@ Verb pipeline_run_verb() {
       kRanks;
   verb.options = pipeline_job_options();
   const std::vector<Option> own = {
+      {"switch-output", "FILE",
+       "write what changes of setting were seen to take, as --switch-time takes it"},
       {"profile", "FILE",
        "plan with this profile instead of measuring one (with --blocking-power)"},
       {"slowdown", "FACTOR", "how many times the highest clock's iteration a plan may take", "1"},
-      {"compare", "COUNT", "iterations at the highest clock before plans come into force", "5"},
+      {"compare", "COUNT",
+       "iterations at the highest clock before plans come into force, and again once a plan stands",
+       "5"},
       {"drift", "SHARE", "of an instruction's time, after which all is planned anew", "0.03"},
       {"patience", "COUNT", "iterations that a drift must last; 1: a plan for each iteration", "5"},
   };

@@ -40,14 +40,13 @@ std::vector<std::uint32_t> settings_in_force(const PipelineProblem& problem,
 
 std::vector<Ticks> switch_setups(const PipelineProblem& problem,
                                  std::span<const std::uint32_t> force) {
-  const Ticks time = problem.ticks(problem.switching().time);
-  if (time <= 0) return {};
+  if (!problem.switches_take_time()) return {};
   std::vector<Ticks> setups(force.size());
   const PipelineSchedule& schedule = problem.schedule();
   for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
     for (std::size_t i = 1; i < schedule.stages[stage].size(); ++i) {
       const std::uint32_t a = schedule.number(stage, i);
-      if (force[a] != force[a - 1]) setups[a] = time;
+      setups[a] = problem.switch_ticks(force[a - 1], force[a]);
     }
   }
   return setups;

@@ -46,6 +46,8 @@ class PipelineStudy {
  public:
   const std::vector<PlannedIteration>& plans() const { return plans_; }  ///< fastest first
   const TimeCostFrontier& frontier() const { return frontier_; }
+  /// The exact schedule whose makespan is nearest.
+  const Schedule& schedule_near(Ticks makespan) const;
   const Iteration& highest() const { return highest_; }  ///< all at the highest setting
   Ticks shortest() const { return frontier_.shortest(); }
   Ticks least_energy() const { return least_energy_; }   ///< T*
@@ -66,5 +68,17 @@ class PipelineStudy {
 /// Solves the frontier once and plans every time that was asked for. Fails as solve_time_cost does,
 /// and with invalid_argument for a time that is not above zero or a slowdown below 1.
 Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanRequest& request);
+
+/// A plan with the exact schedule that it is made from.
+struct Replanned {
+  PlannedIteration plan;
+  Schedule schedule;
+};
+
+/// One plan, from an exact schedule of the same pipeline whose profile has changed since
+/// (time_cost_repair.h): a fraction of what study_pipeline() takes, which solves the whole
+/// frontier. `before` may be of any makespan, but in the problem's ticks. The time is held to what
+/// the pipeline can and what saves anything. Fails as repair_schedule does.
+Result<Replanned> replan(const PipelineProblem& problem, const Schedule& before, Seconds time);
 
 }  // namespace perjoule

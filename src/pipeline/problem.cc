@@ -35,6 +35,7 @@ Result<PipelineProblem> PipelineProblem::make(const PipelineProfile& profile,
   PJ_CHECK(problem.choose_tick());
   PJ_CHECK(problem.make_curves());
   problem.number_knobs();
+  problem.tabulate_switches();
   return problem;
 }
 
@@ -116,6 +117,23 @@ void PipelineProblem::number_knobs() {
       one.knobs.push_back(at->second);
     }
   }
+}
+
+void PipelineProblem::tabulate_switches() {
+  const bool none = switching_.time.value() <= 0 && switching_.pairs.empty();
+  if (none) return;
+  const std::size_t count = knobs_.size();
+  std::vector<Ticks> table(count * count, ticks(switching_.time));
+  for (std::size_t i = 0; i < count; ++i) table[i * count + i] = 0;
+  for (const SwitchCost::Pair& one : switching_.pairs) {
+    const auto from = std::find(knobs_.begin(), knobs_.end(), one.from);
+    const auto to = std::find(knobs_.begin(), knobs_.end(), one.to);
+    if (from == to || from == knobs_.end() || to == knobs_.end()) continue;
+    table[static_cast<std::size_t>(from - knobs_.begin()) * count +
+          static_cast<std::size_t>(to - knobs_.begin())] = ticks(one.time);
+  }
+  if (std::any_of(table.begin(), table.end(), [](Ticks time) { return time > 0; }))
+    switch_ticks_ = std::move(table);
 }
 
 Ticks PipelineProblem::duration(const KnobOption& option) const {

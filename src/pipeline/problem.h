@@ -18,6 +18,7 @@
 #include "pipeline/cost_curve.h"
 #include "pipeline/profile.h"
 #include "pipeline/schedule.h"
+#include "pipeline/switch_cost.h"
 #include "pipeline/time_cost_frontier.h"
 
 namespace perjoule {
@@ -27,14 +28,6 @@ struct PipelineOption {
   Ticks duration = 0;
   double effective = 0;     ///< J
   std::uint32_t index = 0;  ///< into the profiled instruction's options
-};
-
-/// What it takes to change a GPU's setting between two instructions, beside what they take.
-struct SwitchCost {
-  Seconds time = {};   ///< the next instruction begins so much later, if it could begin at once
-  Joules energy = {};  ///< above what waiting takes meanwhile
-  Seconds dwell = {};  ///< plans keep each setting for instructions of so long together at least
-  bool any() const { return time.value() > 0 || energy.value() > 0 || dwell.value() > 0; }
 };
 
 class PipelineProblem {
@@ -81,6 +74,12 @@ class PipelineProblem {
   }
   /// All settings, by that number.
   const std::vector<Config>& knobs() const { return knobs_; }
+  /// What a change between two of those settings takes; 0 where they are equal.
+  Ticks switch_ticks(std::uint32_t from, std::uint32_t to) const {
+    return switch_ticks_.empty() ? 0 : switch_ticks_[from * knobs_.size() + to];
+  }
+  /// Whether any change takes time.
+  bool switches_take_time() const { return !switch_ticks_.empty(); }
   /// The flow of a makespan at which a second less costs what the waiting of all stages takes in
   /// it: the least energy of all makespans.
   std::int64_t flow_of_least_energy() const;
@@ -103,6 +102,7 @@ class PipelineProblem {
   Outcome choose_tick();
   Outcome make_curves();
   void number_knobs();
+  void tabulate_switches();
 
   const PipelineSchedule* schedule_;
   ActivityNetwork network_;
@@ -114,6 +114,7 @@ class PipelineProblem {
   std::vector<std::uint32_t> class_of_;
   CurveSet curves_;
   std::vector<Config> knobs_;
+  std::vector<Ticks> switch_ticks_;  ///< from x to; empty where none takes time
 };
 
 }  // namespace perjoule

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <unordered_map>
@@ -11,49 +10,10 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "pipeline/knob_columns.h"
 
 namespace perjoule {
 namespace {
-
-/// Columns that are no knob.
-constexpr std::array<std::string_view, 13> kTaken = {
-    "stage",   "pp_rank", "chunk",      "instruction", "time",          "energy", "rank",
-    "dp_rank", "tp_rank", "microbatch", "time_spread", "energy_spread", "repeats"};
-
-bool is_taken(std::string_view column) {
-  return std::any_of(kTaken.begin(), kTaken.end(),
-                     [&](std::string_view name) { return equals_ignoring_case(name, column); });
-}
-
-std::vector<std::size_t> knob_columns(const CsvTable& table) {
-  std::vector<std::size_t> knobs;
-  for (std::size_t c = 0; c < table.columns().size(); ++c) {
-    if (!is_taken(table.columns()[c])) knobs.push_back(c);
-  }
-  return knobs;
-}
-
-/// The knob columns of a table as the setting of each row.
-class KnobReader {
- public:
-  KnobReader(const CsvTable& table, std::vector<std::size_t> columns)
-      : table_(table), columns_(std::move(columns)) {
-    auto names = std::make_shared<std::vector<std::string>>();
-    for (const std::size_t c : columns_) names->push_back(table.columns()[c]);
-    names_ = std::move(names);
-  }
-  Config at(std::size_t row) const {
-    std::vector<std::string_view> values;
-    values.reserve(columns_.size());
-    for (const std::size_t c : columns_) values.push_back(trim(table_.cell(row, c)));
-    return Config(names_, values);
-  }
-
- private:
-  const CsvTable& table_;
-  std::vector<std::size_t> columns_;
-  Config::Names names_;
-};
 
 struct ConfigHash {
   std::size_t operator()(const Config& config) const { return config.hash(); }
@@ -280,7 +240,6 @@ Result<BlockingPower> read_blocking_power(const std::string& path) {
   PJ_TRY(const CsvTable table, read_csv(path));
   PJ_TRY(const std::size_t power_column, table.require_column("power"));
   std::vector<std::size_t> columns = knob_columns(table);
-  std::erase(columns, power_column);
   if (columns.empty() || table.rows() == 0) {
     return Error::invalid_argument(
         fmt::format("{} has no {}", path, columns.empty() ? "column of a knob" : "rows"),

@@ -6,18 +6,11 @@
 #include "base/text.h"
 
 namespace perjoule {
-namespace {
-
-// Fewer have no median to speak of.
-constexpr std::size_t kLeastSwitches = 20;
-
-}  // namespace
-
 void DriftWatch::add(int stage, const PipelineStep& step, Seconds took, Seconds expected,
-                     bool switched) {
+                     std::optional<Seconds> before) {
   Times& times = times_[{stage, step.chunk, step.instruction}];
-  if (switched) {
-    times.switched.push_back({took.value(), expected.value()});
+  if (before) {
+    times.switched.push_back({took.value(), expected.value(), before->value()});
   } else if (expected.value() > 0) {
     times.ratios.push_back(took / expected);
   }
@@ -29,15 +22,15 @@ bool DriftWatch::drifted() const {
   });
 }
 
-std::optional<Seconds> DriftWatch::switch_time() const {
-  std::vector<double> longer;
+std::optional<SwitchLaw> DriftWatch::switch_law() const {
+  std::vector<SwitchSample> samples;
   for (const auto& [key, times] : times_) {
     const double ratio = times.ratio();
-    for (const Times::Switched& one : times.switched)
-      longer.push_back(one.took - ratio * one.expected);
+    for (const Times::Switched& one : times.switched) {
+      samples.push_back({1 - one.expected / one.before, Seconds(one.took - ratio * one.expected)});
+    }
   }
-  if (longer.size() < kLeastSwitches) return std::nullopt;
-  return Seconds(std::max(0.0, median(longer)));
+  return SwitchLaw::fit(samples);
 }
 
 PipelineProfile DriftWatch::scaled(const PipelineProfile& profile,

@@ -1,10 +1,10 @@
 // Whether instructions still take what the profile says, and what a change of setting takes.
 //
 //   DriftWatch watch(0.03, 5);
-//   watch.add(stage, step, took, expected, switched);   // of each instruction that ran
-//   if (watch.iteration()) {                            // enough of them
+//   watch.add(stage, step, took, expected, before);   // of each instruction that ran
+//   if (watch.iteration()) {                          // enough of them
 //     if (watch.drifted()) profile = watch.scaled(first_profile, schedule);
-//     if (const auto time = watch.switch_time()) ...
+//     if (const auto law = watch.switch_law()) ...
 //     watch.restart();
 //   }
 //
@@ -22,6 +22,7 @@
 
 #include "math/statistic.h"
 #include "pipeline/profile.h"
+#include "pipeline/runtime/switch_law.h"
 #include "pipeline/schedule.h"
 
 namespace perjoule {
@@ -32,15 +33,17 @@ class DriftWatch {
   /// `patience` iterations together, is a drift.
   DriftWatch(double tolerance, int patience) : tolerance_(tolerance), patience_(patience) {}
 
-  /// `switched`: its setting is not that of the instruction before it.
-  void add(int stage, const PipelineStep& step, Seconds took, Seconds expected, bool switched);
+  /// `before`: what it would take at the setting of the instruction before it, where that is
+  /// another one.
+  void add(int stage, const PipelineStep& step, Seconds took, Seconds expected,
+           std::optional<Seconds> before);
   /// An iteration is over. Whether it was the last of `patience` ones.
   bool iteration() { return ++iterations_ >= patience_; }
   /// Whether an instruction's time is off by more than the tolerance from what was scaled last.
   bool drifted() const;
-  /// How much longer an instruction takes for a change of setting before it; none where too few
+  /// How much longer instructions take for a change of setting before them; none where too few
   /// were seen.
-  std::optional<Seconds> switch_time() const;
+  std::optional<SwitchLaw> switch_law() const;
   /// The first profile with every instruction's options scaled by its ratio.
   PipelineProfile scaled(const PipelineProfile& profile, const PipelineSchedule& schedule);
   void restart();
@@ -54,6 +57,7 @@ class DriftWatch {
     struct Switched {
       double took;
       double expected;
+      double before;
     };
     std::vector<Switched> switched;
     double applied = 1;  ///< ratio by which it was scaled last

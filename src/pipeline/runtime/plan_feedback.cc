@@ -30,16 +30,25 @@ void PlanService::follow_drift(const Rank& rank, const IterationReport& report,
   for (std::size_t i = 0; i < report.took.size() && !straggles; ++i) {
     const PipelineStep& step = schedule_.stages[stage][i];
     const std::vector<std::uint32_t>& knob = settings.knob[stage];
-    const KnobOption* const option =
-        first_plans_->option(rank.place.stage, step, settings.knobs[knob[i]]);
+    const auto option_at = [&](std::uint32_t setting) {
+      return first_plans_->option(rank.place.stage, step, settings.knobs[setting]);
+    };
+    const KnobOption* const option = option_at(knob[i]);
     if (option == nullptr || !std::isfinite(report.took[i].value())) continue;
-    drift_.add(rank.place.stage, step, report.took[i], option->time,
-               i > 0 && knob[i] != knob[i - 1]);
+    std::optional<Seconds> before;
+    if (i > 0 && knob[i] != knob[i - 1]) {
+      const KnobOption* const was = option_at(knob[i - 1]);
+      if (was == nullptr) continue;
+      before = was->time;
+    }
+    drift_.add(rank.place.stage, step, report.took[i], option->time, before);
   }
   // Once an iteration, by the first rank there is.
   const auto first =
       std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& other) { return !other.gone; });
-  if (first == ranks_.end() || &*first != &rank || !drift_.iteration() || planning_) return;
+  if (first == ranks_.end() || &*first != &rank || !drift_.iteration() || planning_ ||
+      turns_.under_way())
+    return;
   const bool learnt_switching = learn_switching();
   const bool learnt_margin = learn_margin(decision);
   if (drift_.drifted()) {
@@ -51,15 +60,19 @@ void PlanService::follow_drift(const Rank& rank, const IterationReport& report,
 }
 
 bool PlanService::learn_switching() {
-  const auto measured = drift_.switch_time();
-  if (!measured || !measures_switching_) return false;
-  Seconds& known = request_.plans.switching.time;
-  const double change = std::abs((*measured - known).value());
-  if (change < kNoSwitchTime * plans_->mean_instruction().value() ||
-      change < kSameSwitchTime * known.value())
-    return false;
-  known = *measured;
-  return true;
+  const auto law = drift_.switch_law();
+  if (!law || !measures_switching_) return false;
+  SwitchCost& known = request_.plans.switching;
+  SwitchCost measured = plans_->switch_cost(*law);
+  bool changed = false;
+  for (const SwitchCost::Pair& one : measured.pairs) {
+    const Seconds before = known.time_of(one.from, one.to);
+    const double change = std::abs((one.time - before).value());
+    changed = changed || (change >= kNoSwitchTime * plans_->mean_instruction().value() &&
+                          change >= kSameSwitchTime * before.value());
+  }
+  if (changed) known = std::move(measured);
+  return changed;
 }
 
 bool PlanService::learn_margin(const Decision& decision) {

@@ -104,8 +104,24 @@ Json status_json(const PlanService& service) {
   for (const PlanService::Summary& summary : service.summaries())
     stretches.push_back(to_json(summary));
   json["stretches"] = std::move(stretches);
+  if (const auto both = service.comparison()) {
+    Json comparison = Json::object();
+    comparison["highest"] = to_json(both->highest);
+    comparison["plan"] = to_json(both->plan);
+    comparison["in_turns"] = both->in_turns;
+    json["comparison"] = std::move(comparison);
+  }
   const SwitchCost switching = service.switching();
-  json["switch_time_s"] = switching.time.value();
+  json["switch_time_s"] = switching.longest().value();
+  Json::Array pairs;
+  for (const SwitchCost::Pair& one : switching.pairs) {
+    Json pair = Json::object();
+    pair["from"] = one.from.text();
+    pair["to"] = one.to.text();
+    pair["time_s"] = one.time.value();
+    pairs.push_back(std::move(pair));
+  }
+  json["switch_times"] = std::move(pairs);
   json["switch_energy_j"] = switching.energy.value();
   json["margin"] = service.margin();
   if (const auto measured = service.measured())

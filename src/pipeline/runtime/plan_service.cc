@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace perjoule {
@@ -13,6 +14,8 @@ constexpr std::int64_t kRemembered = 64;
 /// Runs of iterations under the same orders whose figures are kept: some hours of a plan for each
 /// iteration.
 constexpr std::size_t kKept = 4096;
+/// Planning that takes this much of an iteration is quick.
+constexpr double kQuick = 0.5;
 constexpr int kClocks = 8;
 /// The lowest clock that is tried, of the highest: below it energy rises on every chip we know.
 constexpr double kLowestShare = 0.55;
@@ -72,6 +75,7 @@ PlanService::PlanService(PipelineJob job, RuntimeRequest request, PipelineSchedu
     : job_(std::move(job)),
       request_(std::move(request)),
       schedule_(std::move(schedule)),
+      turns_(std::max(1, request_.highest)),
       measuring_(schedule_, request_.settings),
       measures_switching_(!request_.plans.switching.any()),
       drift_(request_.drift, request_.patience) {}
@@ -147,6 +151,25 @@ std::int64_t PlanService::profile_ends() const {
          static_cast<std::int64_t>(request_.rounds) * static_cast<std::int64_t>(at_setting_.size());
 }
 
+void PlanService::decide_plan(Decision& decision) {
+  decision.turn = turns_.next(usual_.get(), !stragglers_.empty());
+  if (decision.turn == ComparisonTurns::Turn::kHighest) {
+    decision.phase = RuntimePhase::kHighest;
+    return;
+  }
+  decision.phase = RuntimePhase::kPlan;
+  decision.usual = usual_;
+  decision.plans = plans_;
+  for (const auto& [pipeline, straggle] : stragglers_) decision.stragglers.insert(pipeline);
+  if (!stragglers_.empty() && !waiting_) {
+    Seconds until;
+    for (const auto& [pipeline, straggle] : stragglers_)
+      until = std::max({until, straggle.until, plans_->highest().time * straggle.slowdown});
+    waiting_ = shared(plans_->until(until));
+  }
+  if (!stragglers_.empty()) decision.waiting = waiting_;
+}
+
 PlanService::Decision PlanService::decide(std::int64_t iteration) {
   const auto known = decisions_.find(iteration);
   if (known != decisions_.end()) return known->second;
@@ -162,17 +185,7 @@ PlanService::Decision PlanService::decide(std::int64_t iteration) {
     decision.setting = static_cast<std::size_t>(step < count ? step : 2 * count - 1 - step);
     decision.usual = at_setting_[decision.setting];
   } else if (usual_ && highest_decided_ >= request_.highest) {
-    decision.phase = RuntimePhase::kPlan;
-    decision.usual = usual_;
-    decision.plans = plans_;
-    for (const auto& [pipeline, straggle] : stragglers_) decision.stragglers.insert(pipeline);
-    if (!stragglers_.empty() && !waiting_) {
-      Seconds until;
-      for (const auto& [pipeline, straggle] : stragglers_)
-        until = std::max({until, straggle.until, plans_->highest().time * straggle.slowdown});
-      waiting_ = shared(plans_->until(until));
-    }
-    if (!stragglers_.empty()) decision.waiting = waiting_;
+    decide_plan(decision);
   } else {
     decision.phase = RuntimePhase::kHighest;
     ++highest_decided_;
@@ -285,20 +298,30 @@ void PlanService::start_planning(PipelineProfile profile, BlockingPower power) {
   // The last planner has done its work, for planning_ is false.
   if (planner_.joinable()) planner_.join();
   planning_ = true;
-  planner_ = std::thread(
-      [this, profile = std::move(profile), power = std::move(power), request = request_.plans] {
-        auto plans = RuntimePlans::make(profile, power, schedule_, request);
+  planner_ = std::thread([this, profile = std::move(profile), power = std::move(power),
+                          request = request_.plans, before = plans_] {
+    // All plans of a large pipeline take longer than an iteration; the next one's need not.
+    if (before && planning_took_ > before->usual().time * kQuick) {
+      if (auto usual = before->replan_usual(profile, power, request)) {
         const std::lock_guard lock(mutex_);
-        planning_ = false;
-        if (!plans) {
-          failure_ = plans.error();
-          return;
-        }
-        plans_ = *plans;
-        if (!first_plans_) first_plans_ = plans_;
-        usual_ = shared(plans_->usual());
-        waiting_.reset();
-      });
+        usual_ = shared(std::move(*usual));
+      }
+    }
+    const auto began = std::chrono::steady_clock::now();
+    auto plans = RuntimePlans::make(profile, power, schedule_, request);
+    planning_took_ =
+        Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    const std::lock_guard lock(mutex_);
+    planning_ = false;
+    if (!plans) {
+      failure_ = plans.error();
+      return;
+    }
+    plans_ = *plans;
+    if (!first_plans_) first_plans_ = plans_;
+    usual_ = shared(plans_->usual());
+    waiting_.reset();
+  });
 }
 
 Outcome PlanService::straggle(int pipeline, const Straggle& straggle) {
@@ -326,52 +349,6 @@ Outcome PlanService::straggler_over(int pipeline) {
     return Error::not_found(fmt::format("pipeline {} was no straggler", pipeline));
   waiting_.reset();
   return {};
-}
-
-/// Of an iteration, over all ranks; none where none has reported one.
-std::optional<Energy> PlanService::energy_of(const Stretch& stretch) const {
-  std::optional<Energy> energy;
-  for (const auto& [number, rank] : stretch.ranks) {
-    if (rank.iterations() == 0) continue;
-    const Energy its = rank.mean_energy(ranks_[static_cast<std::size_t>(number)].place.counter);
-    energy = energy ? *energy + its : its;
-  }
-  return energy;
-}
-
-std::vector<PlanService::Summary> PlanService::summaries() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<Summary> all;
-  for (const Stretch& stretch : stretches_) {
-    const Decision& decision = stretch.decision;
-    const StageSettings& settings = decision.waiting ? *decision.waiting : *decision.usual;
-    Summary summary{decision.phase, settings.name, decision.epoch, stretch.first, 0, Seconds(0), {},
-                    settings.time,  Joules(0),     settings.gap};
-    const std::optional<Energy> energy = energy_of(stretch);
-    if (!energy) continue;
-    for (const auto& [number, rank] : stretch.ranks) {
-      if (rank.iterations() == 0) continue;
-      summary.iterations = summary.time.value() > 0
-                               ? std::min(summary.iterations, rank.iterations())
-                               : rank.iterations();
-      summary.time = std::max(summary.time, rank.mean_time());
-    }
-    summary.energy = *energy;
-    const auto waiting = static_cast<double>(
-        decision.waiting ? job_.pipelines - static_cast<int>(decision.stragglers.size()) : 0);
-    if (decision.phase != RuntimePhase::kProfile && decision.phase != RuntimePhase::kPlan &&
-        plans_) {
-      // What the profile says of them, though they ran before it was there.
-      summary.planned_time = plans_->highest().time;
-      summary.planned_energy = plans_->highest().energy * job_.pipelines;
-      all.push_back(std::move(summary));
-      continue;
-    }
-    summary.planned_energy = decision.usual->energy * (job_.pipelines - waiting) +
-                             (decision.waiting ? decision.waiting->energy * waiting : Joules(0));
-    all.push_back(std::move(summary));
-  }
-  return all;
 }
 
 PlanService::Progress PlanService::progress() const {

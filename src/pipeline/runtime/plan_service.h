@@ -23,6 +23,7 @@
 
 #include "base/energy.h"
 #include "base/result.h"
+#include "pipeline/runtime/comparison_turns.h"
 #include "pipeline/runtime/drift_watch.h"
 #include "pipeline/runtime/measured_profile.h"
 #include "pipeline/runtime/rank_report.h"
@@ -48,7 +49,9 @@ struct RuntimeRequest {
   bool only_profile = false;  ///< nothing is planned
   int warm_up = 2;            ///< iterations, before anything
   int rounds = 5;             ///< how often each setting is profiled
-  int highest = 5;  ///< iterations at the highest setting before plans come into force, to compare
+  /// Iterations at the highest setting before plans come into force, and again when one has stood
+  /// for as many, to compare.
+  int highest = 5;
   /// Where it says nothing of switching, that is measured.
   RuntimePlans::Request plans = {};
   double drift =
@@ -94,6 +97,15 @@ class PlanService {
     double gap = 0;
   };
   std::vector<Summary> summaries() const;
+  /// The plan beside the highest setting, an iteration of each.
+  struct Comparison {
+    Summary highest;
+    Summary plan;
+    /// The plan ran before and behind the highest setting (comparison_turns.h). Without that, the
+    /// longest run of each, one behind the other: the training was too short, or plans never stood.
+    bool in_turns = false;
+  };
+  std::optional<Comparison> comparison() const;
   struct Progress {
     std::int64_t iteration = 0;  ///< the newest
     RuntimePhase phase = RuntimePhase::kWarmUp;
@@ -124,9 +136,10 @@ class PlanService {
     std::shared_ptr<const StageSettings> waiting;  ///< of pipelines that wait for a straggler
     std::set<int> stragglers;
     std::shared_ptr<const RuntimePlans> plans;  ///< that they are of
+    ComparisonTurns::Turn turn = ComparisonTurns::Turn::kPlan;
     bool same_orders(const Decision& other) const {
       return phase == other.phase && usual == other.usual && waiting == other.waiting &&
-             stragglers == other.stragglers;
+             stragglers == other.stragglers && turn == other.turn;
     }
   };
   struct Stretch {
@@ -143,6 +156,8 @@ class PlanService {
 
   PlanService(PipelineJob job, RuntimeRequest request, PipelineSchedule schedule);
   Decision decide(std::int64_t iteration);
+  void decide_plan(Decision& decision);
+  std::optional<Summary> summary_of(const Stretch& stretch) const;
   std::int64_t profile_ends() const;
   Outcome take(int rank, const IterationReport& report);
   void look_for_end_of_profile();
@@ -163,6 +178,7 @@ class PlanService {
   std::map<std::int64_t, Decision> decisions_;  ///< of the last iterations
   std::deque<Stretch> stretches_;
   std::int64_t highest_decided_ = 0;  ///< iterations
+  ComparisonTurns turns_;
   MeasuredProfile measuring_;
   std::optional<MeasuredProfile::Answer> measured_;
   std::shared_ptr<const RuntimePlans> plans_;
@@ -175,6 +191,7 @@ class PlanService {
   DriftWatch drift_;
   std::optional<Error> failure_;
   bool planning_ = false;
+  Seconds planning_took_;  ///< last time; the planner's own
   std::thread planner_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "pipeline/planner.h"
 #include "pipeline/runtime/rank_report.h"
+#include "pipeline/runtime/switch_law.h"
 
 namespace perjoule {
 
@@ -49,6 +50,12 @@ class RuntimePlans {
                                                           const PipelineSchedule& schedule,
                                                           const Request& request);
 
+  /// The usual plan of a profile that has changed, at once: from these plans' exact schedule,
+  /// without the frontier and what is looked up in it. Fails as replan() does, and with
+  /// invalid_argument where the changed times need another tick.
+  Result<StageSettings> replan_usual(const PipelineProfile& profile, const BlockingPower& power,
+                                     const Request& request) const;
+
   const PipelineProfile& profile() const { return profile_; }
   const BlockingPower& power() const { return problem_->power(); }
   /// Over all instructions at the highest setting.
@@ -58,6 +65,9 @@ class RuntimePlans {
   /// Which plan to run while another pipeline takes until then (StragglerPolicy::kLeastUntil); the
   /// usual one where that is slower. O(log plans + instructions).
   StageSettings until(Seconds time) const;
+  /// What the law says of every change between two settings of the profile; how much faster one
+  /// of them is, is told from all instructions that have both.
+  SwitchCost switch_cost(const SwitchLaw& law) const;
   /// The measured option that the profile has for an instruction at a setting; null where it has
   /// none.
   const KnobOption* option(int stage, const PipelineStep& step, const Config& setting) const;
@@ -65,7 +75,6 @@ class RuntimePlans {
  private:
   RuntimePlans() = default;
   StageSettings settings_of(const PlannedIteration& plan, std::string name) const;
-  StageSettings settings_of(std::span<const std::uint32_t> option, std::string name) const;
 
   PipelineProfile profile_;
   PipelineProfile with_margin_;
