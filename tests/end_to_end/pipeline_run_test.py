@@ -30,30 +30,23 @@ class PipelineRun(TwinTest):
     def outcome(self, name):
         return json.loads((self.folder / f"{name}.json").read_text())
 
-    def stretch(self, document, phase):
-        """The longest one of that phase."""
-        return max((one for one in document["stretches"] if one["phase"] == phase), key=lambda one: one["iterations"])
-
     def test_four_ranks_save_about_what_the_plan_says_in_about_the_time(self):
         self.on_twin("planned", gpu="a100:4")
         document = self.outcome("planned")
         self.assertEqual(document["schema"], "perjoule.pipeline-run.v1")
         self.assertNotIn("error", document)
-        highest, plan = self.stretch(document, "highest"), self.stretch(document, "plan")
-        self.assertGreaterEqual(plan["iterations"], 8)
+        # In turns, for what the chips warm up in between is as long as the plan saves.
+        self.assertTrue(document["comparison"]["in_turns"], document["stretches"])
+        highest, plan = document["comparison"]["highest"], document["comparison"]["plan"]
         said = f"highest {highest['time_s']} s, plan {plan['time_s']} s, planned {plan['planned_time_s']} s, " \
                f"{highest['energy']['joules']} J, planned {highest['planned_energy_j']} J, {plan['energy']['joules']} J, planned {plan['planned_energy_j']} J, " \
                f"a switch {document['switch_time_s']} s, margin {document['margin']}, " \
                f"{[(one['iterations'], one['time_s']) for one in document['stretches'] if one['phase'] == 'plan']}"
-        # An iteration in which no stage has slack takes whatever holds any of them up: 0.4 to 2.6 % were seen.
-        self.assertLess(plan["time_s"] / highest["time_s"], 1.03, said)
+        self.assertLess(plan["time_s"] / highest["time_s"], 1.005, said)
         saved = 1 - plan["energy"]["joules"] / highest["energy"]["joules"]
         promised = 1 - plan["planned_energy_j"] / highest["planned_energy_j"]
         self.assertGreater(promised, 0.03)
-        # The chip becomes warmer than it was while it was profiled, and its clock follows by a step a millisecond: 0.1 to 3.2
-        # points were seen.
-        self.assertLess(abs(saved - promised), 0.05, said)
-        self.assertGreater(saved, 0.02, said)
+        self.assertLess(abs(saved - promised), 0.01, said)
         for one in (highest, plan):
             self.assertEqual(one["energy"]["status"], "simulated")
             self.assertGreater(one["energy"]["expanded_j"], 0)
@@ -61,6 +54,10 @@ class PipelineRun(TwinTest):
         plans = self.json("pipeline", "plan", str(self.folder / "profile.csv"), "--microbatches", "16", "--blocking-power",
                           str(self.folder / "power.csv"), "--slowdown", "1", "--json")
         self.assertEqual(plans["stages"], 4)
+        with_switches = self.json("pipeline", "plan", str(self.folder / "profile.csv"), "--microbatches", "16", "--blocking-power",
+                                  str(self.folder / "power.csv"), "--slowdown", "1", "--json", "--switch-time",
+                                  str(self.folder / "switches.csv"))
+        self.assertLessEqual(with_switches["plans"][0]["switches"], plans["plans"][0]["switches"])
         self.assertLess(abs(plans["highest"]["time_s"] / highest["time_s"] - 1), 0.01)
 
     def test_a_straggler_is_followed_within_an_iteration_and_let_go(self):
@@ -107,9 +104,9 @@ class Scenes:
         (self.folder / f"{name}.json").write_text(ended.stdout)
 
     def planned(self):
-        words = self.run_words(4, "--json", "--rounds", "3", "--compare", "12", "--output", str(self.folder / "profile.csv"),
+        words = self.run_words(4, "--json", "--rounds", "3", "--compare", "8", "--switch-output", str(self.folder / "switches.csv"), "--output", str(self.folder / "profile.csv"),
                                "--power-output", str(self.folder / "power.csv"))
-        self.keep("planned", subprocess.run(self.train(words, 4, "--iterations", "75", "--tflop", "6", "--heavier", "1.15"),
+        self.keep("planned", subprocess.run(self.train(words, 4, "--iterations", "85", "--tflop", "6", "--heavier", "1.15"),
                                             text=True, capture_output=True, check=False))
 
     def straggler(self):

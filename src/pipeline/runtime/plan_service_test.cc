@@ -174,25 +174,39 @@ TEST(PlanService, ProfilesThenPlansAndSavesWhatItSays) {
   }
   for (const BlockingPower::AtKnob& at : measured->power.by_knob)
     EXPECT_NEAR(at.power.value(), 70, 3);
-  for (int i = 0; i < 10; ++i) training.iterate();
+  // Five of the plan, of which one has run, five at the highest setting, five of the plan, and on.
+  for (int i = 0; i < 17; ++i) training.iterate();
   training.leave();
-  const auto rows = service->summaries();
-  const auto& highest = *std::find_if(rows.begin(), rows.end(), [](const auto& row) {
-    return row.phase == RuntimePhase::kHighest;
-  });
-  const auto& plan = rows.back();
-  ASSERT_EQ(plan.phase, RuntimePhase::kPlan);
-  EXPECT_EQ(plan.iterations, 11);
+  const auto both = service->comparison();
+  ASSERT_TRUE(both && both->in_turns);
+  const auto& highest = both->highest;
+  const auto& plan = both->plan;
+  EXPECT_EQ(highest.iterations, 5);
+  EXPECT_EQ(plan.iterations, 10);
   EXPECT_LE(plan.time.value(), highest.time.value() * 1.0001);
   EXPECT_NEAR(plan.time / plan.planned_time, 1, 0.001);
   EXPECT_NEAR(plan.energy.joules / plan.planned_energy, 1, 0.01);
+  EXPECT_NEAR(highest.energy.joules / highest.planned_energy, 1, 0.01);
   EXPECT_LT(plan.energy.joules.value(), 0.97 * highest.energy.joules.value());
   EXPECT_EQ(plan.energy.status, Status::kSimulated);
   EXPECT_GT(plan.energy.expanded_uncertainty().value(), 0);
 }
 
+TEST(PlanService, ComparesOneBehindTheOtherWhereATrainingIsShort) {
+  auto service = make({.rounds = 3});
+  SimulatedTraining training(*service);
+  EXPECT_FALSE(service->comparison());
+  train_until_plan(*service, training);
+  for (int i = 0; i < 8; ++i) training.iterate();  // broken off at the highest setting
+  training.leave();
+  const auto both = service->comparison();
+  ASSERT_TRUE(both);
+  EXPECT_FALSE(both->in_turns);
+  EXPECT_LT(both->plan.energy.joules.value(), both->highest.energy.joules.value());
+}
+
 TEST(PlanService, MeasuredEnergiesAreTheTruth) {
-  auto service = make({.rounds = 2});
+  auto service = make({.rounds = 2, .highest = 20});
   SimulatedTraining training(*service);
   train_until_plan(*service, training);
   const double before = training.energy();
