@@ -44,6 +44,17 @@ class Trial {
     return std::nullopt;
   }
 
+  /// By how much each activity alone may take longer for the iteration to end by `most`.
+  std::vector<Ticks> slacks(Ticks most) const {
+    std::vector<Ticks> slack(option_.size());
+    std::vector<Ticks> durations(option_.size());
+    for (std::uint32_t a = 0; a < option_.size(); ++a)
+      durations[a] = options(a)[option_[a]].duration;
+    const auto start = earliest_times(problem_->network(), problem_->order(), durations).start;
+    const auto end = latest_ends(problem_->network(), problem_->order(), durations, most);
+    for (std::uint32_t a = 0; a < option_.size(); ++a) slack[a] = end[a] - start[a] - durations[a];
+    return slack;
+  }
   /// Whether it is in time and dwells.
   bool keeps(Ticks most) const { return makespan_ <= most && dwells_; }
   /// Whether it is the better one of two: in time first, then by energy, then by changes.
@@ -210,6 +221,23 @@ class Search {
     }
     return count;
   }
+  /// Whether an instruction would take longer than its slack, and none less than now, so that the
+  /// iteration ends late for sure.
+  bool slower_than_slack(std::uint32_t from, std::uint32_t to, std::uint32_t knob) {
+    // Fewer changes that take time make room that slack does not tell.
+    if (problem_.switches_take_time() || !best_.keeps(most_)) return false;
+    if (slack_.empty()) slack_ = best_.slacks(most_);
+    bool late = false;
+    for (std::uint32_t a = from; a < to; ++a) {
+      const auto there = best_.option_at(a, knob);
+      if (!there) continue;
+      const Ticks longer =
+          best_.options(a)[*there].duration - best_.options(a)[best_.option()[a]].duration;
+      if (longer < 0) return false;
+      late = late || longer > slack_[a];
+    }
+    return late;
+  }
   /// Gives [from, to) of a stage a setting where that is better. What has no option there keeps its
   /// own.
   void give(std::size_t stage, std::uint32_t from, std::uint32_t to, std::uint32_t knob) {
@@ -233,16 +261,19 @@ class Search {
     const double least = kLeastGain * std::abs(best_.cost());
     // Simulating is dear: only what can be better is simulated.
     const bool cheaper = gain > least || (gain >= -least && fewer > 0);
+    if (slower_than_slack(from, to, knob)) return;
     if (best_.keeps(most_) ? !cheaper : faster <= 0 && fewer <= 0) return;
     Trial tried(problem_, with(from, to, knob));
     if (!tried.better_than(best_, most_)) return;
     best_ = std::move(tried);
+    slack_.clear();
     improved_ = true;
   }
 
   const PipelineProblem& problem_;
   Ticks most_;
   Trial best_;
+  std::vector<Ticks> slack_;  ///< of best_'s activities; empty where not known
   bool improved_ = false;
 };
 

@@ -135,10 +135,12 @@ class Scenes:
             # An idle GPU's clock comes up by a step a millisecond.
             for _ in range(10):
                 twin.perjoule_twin_run(gpu, ctypes.c_double(4e12), ctypes.c_double(0), ctypes.c_double(0.5))
-            began = time.monotonic()
+            times = []
             for _ in range(20):
+                began = time.monotonic()
                 assert twin.perjoule_twin_run(gpu, ctypes.c_double(4e12), ctypes.c_double(0), ctypes.c_double(0.5)) == 0
-            return (time.monotonic() - began) / 20
+                times.append(time.monotonic() - began)
+            return min(times)  # of a busy machine the least says what the GPU takes
 
     def assert_unlocked(self, gpus):
         for _ in range(200):
