@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "pipeline/baselines.h"
 #include "pipeline/cost_curve.h"
@@ -86,13 +87,22 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
   if (request.least_energy) asked.push_back(study.least_energy_);
   RoundedPlans rounded(problem, study.frontier_, asked);
   rounded.better();
-  const std::vector<PipelinePlan> plans = rounded.plans();
-  Ticks last = -1;
-  for (const PipelinePlan& plan : plans) {
-    if (plan.requested == last) continue;
-    last = plan.requested;
-    const PipelinePlan* const faster = study.plans_.empty() ? nullptr : &study.plans_.back().plan;
-    study.plans_.push_back(planned(problem, with_settings_kept(problem, plans, plan, faster)));
+  std::vector<PipelinePlan> plans = rounded.plans();
+  plans.erase(std::unique(plans.begin(), plans.end(),
+                          [](const PipelinePlan& one, const PipelinePlan& other) {
+                            return one.requested == other.requested;
+                          }),
+              plans.end());
+  study.plans_.resize(plans.size());
+  if (problem.switching().any()) {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const PipelinePlan* const faster = i == 0 ? nullptr : &study.plans_[i - 1].plan;
+      study.plans_[i] = planned(problem, with_settings_kept(problem, plans, plans[i], faster));
+    }
+  } else {
+    in_parallel(plans.size(), [&](std::size_t i) {
+      study.plans_[i] = planned(problem, with_settings_kept(problem, plans, plans[i], nullptr));
+    });
   }
   return study;
 }

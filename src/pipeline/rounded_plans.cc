@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
+
 namespace perjoule {
 namespace {
 
@@ -46,13 +48,17 @@ RoundedPlans::RoundedPlans(const PipelineProblem& problem, const TimeCostFrontie
 }
 
 void RoundedPlans::round_those(bool asked) {
+  const std::size_t first = candidates_.size();
   for (const Schedule& schedule : frontier_.schedules()) {
     const bool is_asked =
         std::find(asked_.begin(), asked_.end(), schedule.makespan) != asked_.end();
-    if (is_asked != asked) continue;
-    const double bound = frontier_.cost_at(schedule.makespan);
-    candidates_.push_back({&schedule, asked, round_schedule(problem_, schedule, bound)});
+    if (is_asked == asked) candidates_.push_back({&schedule, asked, {}});
   }
+  in_parallel(candidates_.size() - first, [&](std::size_t i) {
+    Candidate& one = candidates_[first + i];
+    const double bound = frontier_.cost_at(one.schedule->makespan);
+    one.plan = round_schedule(problem_, *one.schedule, bound);
+  });
   std::stable_sort(
       candidates_.begin(), candidates_.end(),
       [](const Candidate& a, const Candidate& b) { return a.plan.requested < b.plan.requested; });
@@ -62,16 +68,19 @@ void RoundedPlans::better() {
   if (std::any_of(candidates_.begin(), candidates_.end(),
                   [this](const Candidate& one) { return is_rough(one.plan); })) {
     round_those(false);
-    for (Candidate& one : candidates_) {
-      if (one.asked) one.plan = refine_if_rough(problem_, *one.schedule, std::move(one.plan));
-    }
+    refine([](const Candidate& one) { return one.asked; });
     mix();
-    for (Candidate& one : candidates_) {
-      if (one.mixed) one.plan = refine_if_rough(problem_, *one.schedule, std::move(one.plan));
-    }
+    refine([](const Candidate& one) { return one.mixed; });
     mix();  // those that are refined may do better together
   }
   level();
+}
+
+void RoundedPlans::refine(bool (*which)(const Candidate&)) {
+  in_parallel(candidates_.size(), [&](std::size_t i) {
+    Candidate& one = candidates_[i];
+    if (which(one)) one.plan = refine_if_rough(problem_, *one.schedule, std::move(one.plan));
+  });
 }
 
 /// A slower plan that takes more than a faster one is no plan: the faster one waits.

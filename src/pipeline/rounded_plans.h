@@ -36,6 +36,7 @@ class RoundedPlans {
   };
   bool is_rough(const PipelinePlan& plan) const;
   void round_those(bool asked);
+  void refine(bool (*which)(const Candidate&));
   void mix();
   void level();
 

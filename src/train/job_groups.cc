@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <queue>
-#include <thread>
 #include <unordered_map>
 
 #include "base/csv.h"
+#include "base/parallel.h"
 #include "train/evaluate.h"
 
 namespace perjoule {
@@ -197,22 +196,14 @@ Result<std::map<std::string, GroupTotals>> simulate_groups(
           "group {}: no recorded training on '{}' reaches the target", group.name, group.dataset));
   }
   std::vector<Result<GroupTotals>> results(groups.size(), GroupTotals());
-  std::atomic<std::size_t> next = 0;
   std::size_t done = 0;
   std::mutex mutex;  // guards done and the calls of progress
-  const auto work = [&] {
-    for (std::size_t i = next++; i < groups.size(); i = next++) {
-      results[i] = play(groups[i], *by_dataset.at(groups[i].dataset), choice, seed);
-      const std::scoped_lock lock(mutex);
-      ++done;
-      if (progress) progress(done);
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) others.emplace_back(work);
-    work();
-  }
+  in_parallel(groups.size(), [&](std::size_t i) {
+    results[i] = play(groups[i], *by_dataset.at(groups[i].dataset), choice, seed);
+    const std::scoped_lock lock(mutex);
+    ++done;
+    if (progress) progress(done);
+  });
   // Summed in the order of the groups, so that the sum is the same whoever played which.
   std::map<std::string, GroupTotals> totals;
   for (std::size_t i = 0; i < groups.size(); ++i) {
