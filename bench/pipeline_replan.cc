@@ -84,7 +84,7 @@ void print_instance(const std::string& data, const pb::PipelineInstance& one) {
   std::string detail = one.shape + ", one stage of it changed, ms anew and from before:";
   double worst = INFINITY;
   double worst_gap = 0;
-  for (const Change& change : {Change{"energy +5 %", 1, 1.05}, {"time +10 %", 1.1, 1.1}}) {
+  for (const Change& change : {Change{"energy +5 %", 1, 1.05}, {"time +3 %", 1.03, 1.03}, {"time +10 %", 1.1, 1.1}}) {
     const pb::Pipeline after(changed(before.profile, change), one.microbatches, one.blocking);
     detail += fmt::format(" {}", change.name);
     for (const double share : {0.0, 0.2, 0.5, 0.8}) {
@@ -97,7 +97,7 @@ void print_instance(const std::string& data, const pb::PipelineInstance& one) {
   }
   pb::print({.figure = one.figure + "_replan",
              .value = worst,
-             .unit = "times quicker, worst of 8",
+             .unit = "times quicker, worst of 12",
              .bar = fmt::format(">= {:g}", kBar),
              .pass = worst >= kBar,
              .detail = detail + fmt::format(" at most {:.2f} % above the bound", 100 * worst_gap)});
