@@ -73,6 +73,10 @@ Result<int> run(const Arguments& arguments) {
     for (const std::string_view member : {"knobs", "order", "instructions"}) {
       json[member] = *file.document.find(member);
     }
+    // Of schedules that run a forward and a backward in one step.
+    if (const Json* fused = file.document.find("backward_microbatch")) {
+      json["backward_microbatch"] = *fused;
+    }
     json["knob"] = *(*file.document.find("plans")->as_array())[number].find("knob");
     print(json.dump() + "\n");
   } else {

@@ -22,6 +22,41 @@ void write_iteration(Out out, const PipelineProblem& problem, const Iteration& i
       iteration.working.value(), iteration.waiting.value(), left.value(), iteration.switches);
 }
 
+/// `name`, and for each stage what `write` writes for each of its steps.
+template <typename Write>
+void write_by_step(Out out, std::string_view name, const PipelineSchedule& schedule,
+                   const Write& write) {
+  fmt::format_to(out, "\"{}\":[", name);
+  for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
+    fmt::format_to(out, "{}[", stage > 0 ? ",\n" : "\n");
+    bool first = true;
+    for (const PipelineStep& step : schedule.stages[stage]) {
+      if (!first) *out++ = ',';
+      first = false;
+      write(step);
+    }
+    *out++ = ']';
+  }
+  *out++ = ']';
+}
+
+void write_order(Out out, const PipelineSchedule& schedule) {
+  bool has_fused = false;
+  write_by_step(out, "order", schedule, [&](const PipelineStep& step) {
+    fmt::format_to(out, "[{},{},{}]", step.instruction, step.microbatch, step.chunk);
+    has_fused = has_fused || step.backward_microbatch != PipelineStep::kNone;
+  });
+  if (!has_fused) return;
+  fmt::format_to(out, ",\n");
+  write_by_step(out, "backward_microbatch", schedule, [&](const PipelineStep& step) {
+    if (step.backward_microbatch == PipelineStep::kNone) {
+      fmt::format_to(out, "null");
+    } else {
+      fmt::format_to(out, "{}", step.backward_microbatch);
+    }
+  });
+}
+
 tl::unexpected<Error> not_plans(const std::string& path, const std::string& why) {
   return Error::invalid_argument(path + ": no file of pipeline plans: " + why,
                                  "it is written by: perjoule pipeline plan --output FILE");
@@ -101,18 +136,9 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
     fmt::format_to(out, "{}{}", i > 0 ? "," : "", knob_json(problem.knobs()[i]).dump());
   }
   // Each stage's order once; the plans name the knob of each of its steps.
-  fmt::format_to(out, "],\n\"order\":[");
-  for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
-    fmt::format_to(out, "{}[", stage > 0 ? ",\n" : "\n");
-    bool first = true;
-    for (const PipelineStep& step : schedule.stages[stage]) {
-      fmt::format_to(out, "{}[{},{},{}]", first ? "" : ",", step.instruction, step.microbatch,
-                     step.chunk);
-      first = false;
-    }
-    text += ']';
-  }
-  fmt::format_to(out, "],\n\"plans\":[");
+  fmt::format_to(out, "],\n");
+  write_order(out, schedule);
+  fmt::format_to(out, ",\n\"plans\":[");
   for (std::size_t p = 0; p < study.plans().size(); ++p) {
     const PlannedIteration& one = study.plans()[p];
     fmt::format_to(out, "{}{{\"requested_s\":{},", p > 0 ? ",\n" : "\n",

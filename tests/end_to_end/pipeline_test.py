@@ -144,6 +144,30 @@ class Pipeline(CommandTest):
             self.assertGreater(plan["requested_s"], until)
             until = plan["requested_s"]
 
+    def test_a_step_that_runs_a_forward_and_a_backward_names_both_microbatches(self):
+        _, plain = self.planned("--points", "2")
+        self.assertNotIn("backward_microbatch", plain)
+        path = self.folder / "dualpipe.json"
+        content = self.write("d.csv", profile(instructions=tuple(TIMES)))
+        words = (*COMMON, "--microbatches", "8", "--schedule", "dualpipe")
+        result = self.call("pipeline", "plan", content, *words, "--points", "2", "--output", str(path))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(path.read_text())
+        fused = document["instructions"].index("forwardbackward")
+        done = []
+        for order, backward in zip(document["order"], document["backward_microbatch"], strict=True):
+            for (instruction, microbatch, _), other in zip(order, backward, strict=True):
+                self.assertEqual(other is not None, instruction == fused)
+                if other is not None:
+                    # The halves enter from opposite ends.
+                    self.assertNotEqual(other < 4, microbatch < 4)
+                    done.append(other)
+        iteration = self.simulated(profile(instructions=tuple(TIMES)), *words[2:])
+        self.assertEqual(done, [step["backward_microbatch"] for stage in iteration["by_stage"] for step in stage["steps"]
+                                if "backward_microbatch" in step])
+        found = self.json("pipeline", "lookup", str(path), "--straggler", "1.1", "--json")
+        self.assertEqual(found["backward_microbatch"], document["backward_microbatch"])
+
     def test_a_straggler_gets_the_plan_that_takes_least_until_its_end(self):
         path, document = self.planned("--points", "30")
         highest = document["highest"]
