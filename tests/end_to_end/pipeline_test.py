@@ -211,6 +211,36 @@ class Pipeline(CommandTest):
         self.assertAlmostEqual(document["intrinsic_bloat"], 1 - methods["plan_same_time"]["energy_j"] / methods["highest"]["energy_j"], 9)
         self.assertLessEqual(methods["plan_same_time"]["time_s"], methods["highest"]["time_s"] + 1e-9)
 
+    def test_times_that_vary_give_a_distribution(self):
+        rows = profile().splitlines()
+        content = "\n".join([rows[0] + ",time_spread"] + [f"{row},{0.1 * float(row.split(',')[3])}" for row in rows[1:]]) + "\n"
+        words = ("--microbatches", "6", "--samples", "300")
+        document = self.simulated(content, *words, "--seed", "7")
+        samples = document["samples"]
+        self.assertEqual((samples["status"], samples["count"], samples["seed"], samples["varying"]), ("simulated", 300, 7, 48))
+        for name in ("time_s", "energy_j"):
+            one = samples[name]
+            self.assertLess(one["p5"], one["p50"])
+            self.assertLess(one["p50"], one["p95"])
+        self.assertGreater(samples["time_s"]["mean"], document["time_s"])
+        self.assertGreater(samples["late_share"], 0.5)
+        self.assertEqual(self.simulated(content, *words, "--seed", "7")["samples"], samples)
+        self.assertNotEqual(self.simulated(content, *words)["samples"]["time_s"], samples["time_s"])
+        # The samples change nothing in the iteration itself.
+        del document["samples"]
+        self.assertEqual(self.simulated(content, "--microbatches", "6"), document)
+        text = self.call("pipeline", "simulate", self.write("p.csv", content), *COMMON, *words).stdout
+        self.assertRegex(text, r"300 iterations with the times of 48 instructions drawn anew \(seed 1\): simulated")
+
+    def test_samples_of_what_does_not_vary_are_refused(self):
+        for content, words, wanted in ((profile(), ("--samples", "10"), "time_spread"), (profile(), ("--seed", "2"), "--samples"),
+                                       (profile(), ("--samples", "0"), "--samples 0"),
+                                       (profile(), ("--samples", "5", "--seed", "-1"), "--seed -1")):
+            with self.subTest(words):
+                result = self.call("pipeline", "simulate", self.write("p.csv", content), *COMMON, "--microbatches", "4", *words)
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                self.assertIn(wanted, result.stderr)
+
     def test_what_cannot_be_simulated_is_refused(self):
         for words, wanted in ((("--uniform", "1100"), "1400, 1200, 1000"), (("--highest", "--time", "1s"), "both"),
                               (("--slowdown", "0.5"), "slowdown"), (("--width", "3"), "--width"),
