@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
 #include <string>
 
 #include "base/csv.h"
 #include "base/test_data.h"
 #include "pipeline/planner.h"
-#include "pipeline/schedules.h"
+#include "pipeline/recorded_plans.h"
 
 namespace perjoule {
 namespace {
@@ -85,33 +84,16 @@ TEST_P(MeasuredRuns, TheTableWithoutAStragglerIsReproduced) {
   check(plans("envpipe").back(), training.envpipe_saved, training.envpipe_slower);
 }
 
-/// Measured plans as the options of one instruction on one stage that waits at the power of all.
-struct Choice {
-  std::unique_ptr<PipelineProfile> profile;
-  std::unique_ptr<PipelineSchedule> schedule;
-  std::unique_ptr<PipelineProblem> problem;
-
-  Choice(const std::vector<Measured>& runs, double waiting) {
-    ProfiledInstruction iteration{0, 0, "iteration", {}};
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      Config knob;
-      knob.set("plan", std::to_string(i));
-      iteration.options.push_back({knob, Seconds(runs[i].time), Joules(runs[i].energy), {}, {}, 1});
-    }
-    profile = std::make_unique<PipelineProfile>(
-        *PipelineProfile::make({std::move(iteration)}, "measured plans"));
-    schedule = std::make_unique<PipelineSchedule>(
-        *parse_order("stage,instruction,microbatch\n0,iteration,0\n", "order", {1, 1, 1}));
-    problem = std::make_unique<PipelineProblem>(
-        *PipelineProblem::make(*profile, *schedule, {Watts(waiting), {}}));
-  }
-};
-
 TEST_P(MeasuredRuns, TheTableWithAStragglerIsReproducedAndOurLookUpSavesAtLeastThat) {
   PJ_TEST_DATA(path, "perseus/real/artifact_measured_frontiers.csv");
   const Training& training = GetParam();
   const std::vector<Measured> measured = plans("perseus");
-  const Choice choice(measured, waiting());
+  std::vector<KnobOption> options;
+  for (const Measured& run : measured) {
+    options.push_back(
+        {plan_knob("perseus", options.size()), Seconds(run.time), Joules(run.energy), {}, {}, 1});
+  }
+  const RecordedPlans choice(std::move(options), Watts(waiting()));
   PlanRequest request;
   for (const double factor : kFactors) request.times.push_back(Seconds(factor * highest().time));
   const auto study = study_pipeline(*choice.problem, request);

@@ -24,6 +24,39 @@ COMMON = ("--blocking-power", "70W")
 ORDER = "stage,instruction,microbatch\n0,forward,0\n0,backward,0\n1,forward,0\n1,backward,0\n"
 
 
+# Partitions of a stage, each measured at tuples of a clock, nanobatches and the SMs that communication gets.
+PARTITIONS = {"attention-forward": 0.02, "mlp-forward": 0.03, "mlp-backward": 0.06, "attention-backward": 0.04}
+
+
+def partition_table(nanobatches=(1, 2), stages=2):
+    rows = ["stage,instruction,clock,nanobatches,comm_sms,time,energy"]
+    for stage in range(stages):
+        for name, time in PARTITIONS.items():
+            for clock, (slower, cheaper) in CLOCKS.items():
+                for parts in nanobatches:
+                    for sms in (4, 12) if parts > 1 else (0,):
+                        # Overlapping gains where communication gets enough SMs, and more so in attention.
+                        factor = {0: 1.0, 4: 1.02, 12: 0.9 if name.startswith("attention") else 1.01}[sms]
+                        t = time * (1.15 if stage == stages - 1 else 1) * slower * factor
+                        rows.append(f"{stage},{name},{clock} MHz,{parts},{sms},{t},{t / slower * 300 * cheaper * (1.03 if parts > 1 else 1)}")
+    return "\n".join(rows) + "\n"
+
+
+def partition_order(microbatches=4, stages=2):
+    rows = ["stage,instruction,microbatch,after"]
+    names = list(PARTITIONS)
+    for stage in range(stages):
+        for m in range(microbatches):
+            for name in names[:2]:
+                after = f"mlp-forward:{stage - 1}:{m}" if stage > 0 and name == names[0] else ""
+                rows.append(f"{stage},{name},{m},{after}")
+        for m in range(microbatches):
+            for name in names[2:]:
+                after = f"attention-backward:{stage + 1}:{m}" if stage < stages - 1 and name == names[2] else ""
+                rows.append(f"{stage},{name},{m},{after}")
+    return "\n".join(rows) + "\n"
+
+
 class Pipeline(CommandTest):
     def simulated(self, content, *words):
         document = self.json("pipeline", "simulate", self.write("p.csv", content), *COMMON, "--json", *words)
@@ -143,6 +176,47 @@ class Pipeline(CommandTest):
             self.assertEqual([len(stage) for stage in plan["knob"]], [len(stage) for stage in document["order"]])
             self.assertGreater(plan["requested_s"], until)
             until = plan["requested_s"]
+
+    def planned_partitions(self, nanobatches, times):
+        table = self.write("partitions.csv", partition_table(nanobatches))
+        words = ("pipeline", "plan", table, *COMMON, "--schedule", self.write("order.csv", partition_order()), "--time", times)
+        text = self.call(*words)
+        self.assertEqual(text.returncode, 0, text.stderr)
+        self.assertIn("ABOVE BOUND", text.stdout)
+        self.assertIn("32 instructions", text.stdout)
+        return self.json(*words, "--json")
+
+    def test_partitions_with_tuples_of_knobs_are_planned_as_any_instruction(self):
+        times = "1.02s,1.1s,1.2s,1.35s"
+        document = self.planned_partitions((1, 2), times)
+        measured = {}
+        for row in partition_table().splitlines()[1:]:
+            stage, name, clock, parts, sms, time, energy = row.split(",")
+            measured[int(stage), name, clock, parts, sms] = (float(time), float(energy))
+        self.assertEqual(len(document["knobs"]), 9)
+        kinds = set()
+        for plan in document["plans"]:
+            working = busy = 0
+            for stage, (order, numbers) in enumerate(zip(document["order"], plan["knob"], strict=True)):
+                for (instruction, _, _), number in zip(order, numbers, strict=True):
+                    knob = document["knobs"][number]
+                    self.assertEqual(list(knob), ["clock", "nanobatches", "comm_sms"])
+                    kinds.add(knob["nanobatches"])
+                    time, energy = measured[stage, document["instructions"][instruction], *knob.values()]
+                    busy += time
+                    working += energy
+            self.assertAlmostEqual(plan["working_j"], working, 6)
+            self.assertAlmostEqual(plan["waiting_j"], 70 * (2 * plan["time_s"] - busy), 3)
+            self.assertLessEqual(plan["time_s"], plan["requested_s"] + 1e-9)
+            self.assertLess(plan["gap"], 0.02)
+        self.assertEqual(kinds, {"1", "2"})
+        # More to choose from never costs more, by the bound exactly and by the plans nearly.
+        for alone in (self.planned_partitions((1,), times), self.planned_partitions((2,), times)):
+            for joint, one in zip(document["plans"], alone["plans"], strict=True):
+                self.assertLessEqual(joint["requested_s"], one["requested_s"] + 1e-9)
+                if abs(joint["requested_s"] - one["requested_s"]) < 1e-9:
+                    self.assertLessEqual(joint["bound_j"], one["bound_j"] + 1e-6)
+                    self.assertLessEqual(joint["until_requested_j"], one["until_requested_j"] * 1.005)
 
     def test_a_step_that_runs_a_forward_and_a_backward_names_both_microbatches(self):
         _, plain = self.planned("--points", "2")
