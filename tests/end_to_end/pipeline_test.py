@@ -260,6 +260,58 @@ class Pipeline(CommandTest):
         self.assertEqual(quick.returncode, 1)
         self.assertIn("no straggler", quick.stderr)
 
+    def expanded(self, document):
+        """The plans with their settings in full."""
+        settings = None
+        for plan in document["plans"]:
+            if "changes" in plan:
+                for stage, changes in enumerate(plan.pop("changes")):
+                    for step, knob in changes:
+                        self.assertNotEqual(settings[stage][step], knob)
+                        settings[stage][step] = knob
+            else:
+                settings = plan["knob"]
+            plan["knob"] = [list(stage) for stage in settings]
+        return document
+
+    def test_plans_as_changes_are_the_plans(self):
+        _, full = self.planned("--points", "12")
+        path, short = self.planned("--points", "12", "--changes")
+        self.assertIn("knob", short["plans"][0])
+        for plan in short["plans"][1:]:
+            self.assertNotIn("knob", plan)
+            self.assertEqual(len(plan["changes"]), 4)
+        found = [self.json("pipeline", "lookup", str(path), "--straggler", factor, "--json") for factor in ("1", "1.1", "1.3")]
+        self.assertGreater(found[2]["plan"], found[0]["plan"])
+        for one in found:
+            self.assertEqual(one["knob"], full["plans"][one["plan"]]["knob"])
+        self.assertEqual(self.expanded(short), full)
+        table = self.write("p.csv", profile())
+        printed = self.json("pipeline", "plan", table, *COMMON, "--microbatches", "6", "--points", "12", "--json", "--changes")
+        self.assertEqual(self.expanded(printed), full)
+        useless = self.call("pipeline", "plan", table, *COMMON, "--microbatches", "6", "--changes")
+        self.assertEqual(useless.returncode, 2)
+        self.assertIn("--output", useless.stderr)
+
+    def test_changes_that_do_not_fit_are_refused(self):
+        path, document = self.planned("--points", "3", "--changes")
+        slowest = ("lookup", "--until", "10s", "--json")
+        self.assertEqual(self.call("pipeline", slowest[0], str(path), *slowest[1:]).returncode, 0)
+        for changes, wanted in (([[]], "4 stages"), ("all", "4 stages"), ([[], [], [], 3], "no list"), ([[[1]], [], [], []], "[step, knob]"),
+                                ([[["a", 1]], [], [], []], "[step, knob]"), ([[], [[99, 0]], [], []], "step 99"),
+                                ([[[-1, 0]], [], [], []], "step -1")):
+            with self.subTest(changes):
+                document["plans"][1]["changes"] = changes
+                result = self.call("pipeline", slowest[0], self.write("bad.json", json.dumps(document)), *slowest[1:])
+                self.assertEqual(result.returncode, 2, result.stdout)
+                self.assertIn("bad.json: plan 1", result.stderr)
+                self.assertIn(wanted, result.stderr)
+        del document["plans"][0]["knob"]
+        document["plans"][0]["changes"] = []
+        result = self.call("pipeline", "lookup", self.write("bad.json", json.dumps(document)), "--until", "10s", "--json")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("bad.json", result.stderr)
+
     def test_files_that_hold_no_plans_are_refused(self):
         path, document = self.planned("--points", "2")
         spoilt = [json.dumps({**document, "schema": "other"}), "{", "[]", "", json.dumps({**document, "plans": []}),
