@@ -36,6 +36,23 @@ Json json_of(const StageIteration& stage) {
   });
 }
 
+Json json_of(const Distribution& one) {
+  return Json::of({{"mean", one.mean}, {"p5", one.p5}, {"p50", one.p50}, {"p95", one.p95}});
+}
+
+Json json_of(const SimulatedIteration::Samples& samples) {
+  Json json = Json::of({
+      {"status", "simulated"},
+      {"count", samples.request.samples},
+      {"seed", static_cast<std::int64_t>(samples.request.seed)},
+      {"varying", static_cast<std::int64_t>(samples.spread.varying)},
+      {"late_share", samples.spread.late_share},
+  });
+  json["time_s"] = json_of(samples.spread.time);
+  json["energy_j"] = json_of(samples.spread.energy);
+  return json;
+}
+
 }  // namespace
 
 std::string iteration_document(const PipelineInput& input, const SimulatedIteration& simulated) {
@@ -63,6 +80,7 @@ std::string iteration_document(const PipelineInput& input, const SimulatedIterat
     document.emplace_back("bound_j", simulated.plan->bound.value());
     document.emplace_back("gap", simulated.plan->gap);
   }
+  if (simulated.samples) document.emplace_back("samples", json_of(*simulated.samples));
   Json::Array knobs;
   for (const Config& knob : problem.knobs()) knobs.push_back(knob_json(knob));
   document.emplace_back("knobs", std::move(knobs));

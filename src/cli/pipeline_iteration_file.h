@@ -7,6 +7,7 @@
 
 #include "cli/pipeline_options.h"
 #include "pipeline/iteration_detail.h"
+#include "pipeline/iteration_spread.h"
 
 namespace perjoule::cli {
 
@@ -20,6 +21,11 @@ struct SimulatedIteration {
     double gap = 0;
   };
   std::optional<Plan> plan;  ///< where it ran at one
+  struct Samples {
+    SamplingRequest request;
+    IterationSpread spread;
+  };
+  std::optional<Samples> samples;  ///< where times were drawn anew
 };
 
 std::string iteration_document(const PipelineInput& input, const SimulatedIteration& simulated);

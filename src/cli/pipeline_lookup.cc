@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/pipeline_plan_file.h"
+#include "cli/pipeline_plan_settings.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 
@@ -48,7 +49,8 @@ std::size_t choose(const PlanFile& file, Seconds until, Seconds cap) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  PJ_TRY(const PlanFile file, read_plan_file(arguments.values("PLANS").front()));
+  const std::string path = arguments.values("PLANS").front();
+  PJ_TRY(const PlanFile file, read_plan_file(path));
   PJ_TRY(const Seconds until, straggler_time(arguments, file));
   const std::string policy = arguments.value("policy");
   if (policy != "alone" && policy != "until") {
@@ -73,7 +75,13 @@ Result<int> run(const Arguments& arguments) {
     for (const std::string_view member : {"knobs", "order", "instructions"}) {
       json[member] = *file.document.find(member);
     }
-    json["knob"] = *(*file.document.find("plans")->as_array())[number].find("knob");
+    // Of schedules that run a forward and a backward in one step.
+    if (const Json* fused = file.document.find("backward_microbatch")) {
+      json["backward_microbatch"] = *fused;
+    }
+    PJ_TRY(const StepSettings settings,
+           read_settings(*file.document.find("plans")->as_array(), number, path));
+    json["knob"] = json_of(settings);
     print(json.dump() + "\n");
   } else {
     print(fmt::format(

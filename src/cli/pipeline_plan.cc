@@ -90,12 +90,19 @@ std::string plot_of(const PipelineInput& input, const PipelineStudy& study) {
 
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(const PlanRequest request, read_request(arguments));
+  if (arguments.has("changes") && !arguments.has("output") && !arguments.json()) {
+    return Error::invalid_argument("--changes is given, and no plans are written",
+                                   "it goes with --output FILE or --json");
+  }
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
   if (arguments.has("output")) PJ_CHECK(check_writable(arguments.value("output")));
   PJ_TRY(const PipelineStudy study, study_pipeline(*input.problem, request));
   const bool wants_file = arguments.has("output");
   std::string document;
-  if (wants_file || arguments.json()) document = plan_document(input, study);
+  if (wants_file || arguments.json()) {
+    document = plan_document(
+        input, study, arguments.has("changes") ? PlanSettings::kChanges : PlanSettings::kInFull);
+  }
   if (wants_file) PJ_CHECK(write_file_atomically(arguments.value("output"), document));
   if (arguments.json()) {
     print(document);
@@ -130,6 +137,7 @@ Verb pipeline_plan_verb() {
       {"time", "TIME,...", "plan for these iteration times instead", "", true},
       {"slowdown", "FACTOR,...", "plan for these multiples of the shortest time instead", "", true},
       {"output", "FILE", "write the plans: JSON, docs/formats.md has the schema"},
+      {"changes", "", "in it each plan's settings as what differs from the plan before"},
   };
   verb.options.insert(verb.options.end(), own.begin(), own.end());
   verb.examples = {

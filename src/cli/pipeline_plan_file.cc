@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/file.h"
+#include "cli/pipeline_plan_settings.h"
 
 namespace perjoule::cli {
 namespace {
@@ -20,6 +21,41 @@ void write_iteration(Out out, const PipelineProblem& problem, const Iteration& i
       out, R"("time_s":{},"energy_j":{},"working_j":{},"waiting_j":{},"left_w":{},"switches":{})",
       problem.seconds(iteration.makespan).value(), iteration.energy.value(),
       iteration.working.value(), iteration.waiting.value(), left.value(), iteration.switches);
+}
+
+/// `name`, and for each stage what `write` writes for each of its steps.
+template <typename Write>
+void write_by_step(Out out, std::string_view name, const PipelineSchedule& schedule,
+                   const Write& write) {
+  fmt::format_to(out, "\"{}\":[", name);
+  for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
+    fmt::format_to(out, "{}[", stage > 0 ? ",\n" : "\n");
+    bool first = true;
+    for (const PipelineStep& step : schedule.stages[stage]) {
+      if (!first) *out++ = ',';
+      first = false;
+      write(step);
+    }
+    *out++ = ']';
+  }
+  *out++ = ']';
+}
+
+void write_order(Out out, const PipelineSchedule& schedule) {
+  bool has_fused = false;
+  write_by_step(out, "order", schedule, [&](const PipelineStep& step) {
+    fmt::format_to(out, "[{},{},{}]", step.instruction, step.microbatch, step.chunk);
+    has_fused = has_fused || step.backward_microbatch != PipelineStep::kNone;
+  });
+  if (!has_fused) return;
+  fmt::format_to(out, ",\n");
+  write_by_step(out, "backward_microbatch", schedule, [&](const PipelineStep& step) {
+    if (step.backward_microbatch == PipelineStep::kNone) {
+      fmt::format_to(out, "null");
+    } else {
+      fmt::format_to(out, "{}", step.backward_microbatch);
+    }
+  });
 }
 
 tl::unexpected<Error> not_plans(const std::string& path, const std::string& why) {
@@ -67,13 +103,16 @@ Result<PlanFile> read_plan_file(const std::string& path) {
   if (plans == nullptr || plans->empty()) return not_plans(path, "it has no plans");
   for (const Json& one : *plans) {
     PJ_TRY(const PlanFile::Plan plan, plan_of(one, path));
-    if (one.find("knob") == nullptr) return not_plans(path, "a plan has no knob");
+    if (one.find("knob") == nullptr && (file.plans.empty() || one.find("changes") == nullptr)) {
+      return not_plans(path, "a plan has no knob");
+    }
     file.plans.push_back(plan);
   }
   return file;
 }
 
-std::string plan_document(const PipelineInput& input, const PipelineStudy& study) {
+std::string plan_document(const PipelineInput& input, const PipelineStudy& study,
+                          PlanSettings how) {
   const PipelineProblem& problem = *input.problem;
   const PipelineSchedule& schedule = *input.schedule;
   std::string text;
@@ -101,37 +140,25 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
     fmt::format_to(out, "{}{}", i > 0 ? "," : "", knob_json(problem.knobs()[i]).dump());
   }
   // Each stage's order once; the plans name the knob of each of its steps.
-  fmt::format_to(out, "],\n\"order\":[");
-  for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
-    fmt::format_to(out, "{}[", stage > 0 ? ",\n" : "\n");
-    bool first = true;
-    for (const PipelineStep& step : schedule.stages[stage]) {
-      fmt::format_to(out, "{}[{},{},{}]", first ? "" : ",", step.instruction, step.microbatch,
-                     step.chunk);
-      first = false;
-    }
-    text += ']';
-  }
-  fmt::format_to(out, "],\n\"plans\":[");
+  fmt::format_to(out, "],\n");
+  write_order(out, schedule);
+  fmt::format_to(out, ",\n\"plans\":[");
+  StepSettings before;
   for (std::size_t p = 0; p < study.plans().size(); ++p) {
     const PlannedIteration& one = study.plans()[p];
     fmt::format_to(out, "{}{{\"requested_s\":{},", p > 0 ? ",\n" : "\n",
                    problem.seconds(one.plan.requested).value());
     write_iteration(out, problem, one.iteration);
-    fmt::format_to(out, ",\"until_requested_j\":{},\"bound_j\":{},\"gap\":{},\n\"knob\":[",
+    fmt::format_to(out, ",\"until_requested_j\":{},\"bound_j\":{},\"gap\":{},\n",
                    one.energy.value(), one.bound.value(), one.gap());
-    const std::vector<std::uint32_t> option = measured_options(problem, one.plan);
-    for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
-      text += stage > 0 ? ",[" : "[";
-      for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
-        const std::uint32_t a = schedule.number(stage, i);
-        if (i > 0) text += ',';
-        const fmt::format_int number(problem.knob_of(a, option[a]));
-        text.append(number.data(), number.size());
-      }
-      text += ']';
+    StepSettings settings = settings_of(problem, one.plan);
+    if (p > 0 && how == PlanSettings::kChanges) {
+      write_changes(text, before, settings);
+    } else {
+      write_settings(text, settings);
     }
-    text += "]}";
+    before = std::move(settings);
+    text += '}';
   }
   text += "]\n}\n";
   return text;

@@ -16,8 +16,12 @@ namespace perjoule::cli {
 /// A setting of the knobs as an object.
 Json knob_json(const Config& knob);
 
+/// How plans behind the first one give the settings of their steps.
+enum class PlanSettings { kInFull, kChanges };
+
 /// Written straight into text: a plan is thousands of small numbers.
-std::string plan_document(const PipelineInput& input, const PipelineStudy& study);
+std::string plan_document(const PipelineInput& input, const PipelineStudy& study,
+                          PlanSettings how = PlanSettings::kInFull);
 
 /// What a look-up needs of the file.
 struct PlanFile {

@@ -122,11 +122,58 @@ Result<GanttLook> read_look(const Arguments& arguments, Seconds makespan) {
   return look;
 }
 
+/// --samples and --seed; none where there is nothing to sample.
+Result<std::optional<SamplingRequest>> read_sampling(const Arguments& arguments) {
+  if (!arguments.has("samples")) {
+    if (!arguments.typed("seed")) return std::optional<SamplingRequest>();
+    return Error::invalid_argument("--seed is given without --samples",
+                                   "say how often to draw: --samples 1000");
+  }
+  SamplingRequest request;
+  PJ_TRY(request.samples, read_size(arguments, "samples"));
+  const auto seed = parse_integer(arguments.value("seed"));
+  if (!seed || *seed < 0) {
+    return Error::invalid_argument("--seed " + arguments.value("seed") +
+                                   ": not a whole number from 0 up");
+  }
+  request.seed = static_cast<std::uint64_t>(*seed);
+  return std::optional<SamplingRequest>(request);
+}
+
+std::string text_of(const PipelineProblem& problem, const SimulatedIteration::Samples& samples) {
+  const auto row = [](std::string name, const Distribution& one, auto unit) {
+    const auto text = [unit](double value) { return to_text(unit(value)); };
+    return std::vector<std::string>{std::move(name), text(one.mean), text(one.p5), text(one.p50),
+                                    text(one.p95)};
+  };
+  Table table({{""},
+               {"MEAN", Table::Align::kRight},
+               {"5 %", Table::Align::kRight},
+               {"MEDIAN", Table::Align::kRight},
+               {"95 %", Table::Align::kRight}});
+  table.add(row("time", samples.spread.time, [](double value) { return Seconds(value); }));
+  table.add(row("energy", samples.spread.energy, [](double value) { return Joules(value); }));
+  return fmt::format(
+      "{} with the times of {} drawn anew (seed {}): simulated.\n{}{} of them take longer than "
+      "{}.\n",
+      counted(samples.request.samples, "iteration"),
+      counted(static_cast<double>(samples.spread.varying), "instruction"), samples.request.seed,
+      table.text(), percent(samples.spread.late_share),
+      to_text(problem.seconds(samples.request.deadline)));
+}
+
 Result<int> run(const Arguments& arguments) {
+  PJ_TRY(std::optional<SamplingRequest> sampling, read_sampling(arguments));
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
   const PipelineProblem& problem = *input.problem;
   PJ_TRY(SimulatedIteration simulated, simulate(arguments, problem));
   simulated.iteration = simulate_iteration(problem, simulated.option);
+  if (sampling) {
+    sampling->deadline =
+        simulated.plan ? problem.ticks(simulated.plan->requested) : simulated.iteration.makespan;
+    PJ_TRY(const IterationSpread spread, sample_iterations(problem, simulated.option, *sampling));
+    simulated.samples = {*sampling, spread};
+  }
   const Iteration& iteration = simulated.iteration;
   const Seconds time = problem.seconds(iteration.makespan);
   PJ_TRY(const GanttLook look, read_look(arguments, time));
@@ -144,6 +191,7 @@ Result<int> run(const Arguments& arguments) {
                       to_text(simulated.plan->requested), percent(simulated.plan->gap, 2)));
   }
   print("\n" + table_of(iteration.stages));
+  if (simulated.samples) print("\n" + text_of(problem, *simulated.samples));
   print("\n" + gantt(problem, simulated.option, iteration, look));
   print("\nReconstructed from the profile; energy of all stages until the last has ended.\n");
   return kDone;
@@ -159,7 +207,8 @@ Verb pipeline_simulate_verb() {
       "Runs one iteration as the profile has it: at a plan (by default that of the shortest time), "
       "with all instructions\nat one setting, or all at the highest. Says what each stage takes "
       "and waits, and draws when each instruction\nruns, how much slack it has and where the "
-      "setting changes. docs/pipeline-schedules.md has the schedules.";
+      "setting changes; with --samples also how time and energy vary where instructions do. "
+      "docs/pipeline-schedules.md\nhas the schedules.";
   verb.positionals = {{"PROFILE", "CSV table of measured settings"}};
   verb.options = pipeline_options();
   const std::vector<Option> own = {
@@ -168,6 +217,9 @@ Verb pipeline_simulate_verb() {
       {"least-energy", "", "the plan of least energy of all"},
       {"uniform", "VALUE", "all instructions at this setting of the first knob"},
       {"highest", "", "all instructions at the highest setting"},
+      {"samples", "COUNT",
+       "simulate it so often with times drawn anew, by the spread that the profile has"},
+      {"seed", "NUMBER", "of what is drawn: the same gives the same figures", "1"},
       {"width", "COUNT", "columns of the chart", "100"},
       {"from", "TIME", "where the chart begins", "0s"},
       {"until", "TIME", "and where it ends: the iteration's end, if not given"},
@@ -177,6 +229,8 @@ Verb pipeline_simulate_verb() {
       "perjoule pipeline simulate profile.csv --microbatches 12 --blocking-power 84W",
       "perjoule pipeline simulate profile.csv --schedule zb-h1 --microbatches 12 --blocking-power "
       "84W --slowdown 1.1",
+      "perjoule pipeline simulate profile.csv --microbatches 12 --blocking-power 84W --samples "
+      "1000 --seed 1",
   };
   verb.run = run;
   return verb;

@@ -23,8 +23,10 @@ struct ConfigHash {
 struct Repeats {
   int count = 0;
   double time = 0, time_squared = 0, energy = 0, energy_squared = 0;
-  void add(double t, double e) {
+  double stated = 0;  ///< sum of the variances that rows state
+  void add(double t, double e, double time_spread) {
     ++count;
+    stated += time_spread * time_spread;
     time += t;
     time_squared += t * t;
     energy += e;
@@ -34,6 +36,10 @@ struct Repeats {
   static double spread(double sum, double squares, int n) {
     if (n < 2) return 0;
     return std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1)));
+  }
+  /// Between the rows, and within what each of them is the mean of.
+  double time_spread() const {
+    return std::hypot(spread(time, time_squared, count), std::sqrt(stated / count));
   }
 };
 
@@ -48,8 +54,7 @@ KnobOption together(Config knob, const std::vector<std::pair<std::string_view, R
     const double time = repeats.time / repeats.count;
     if (time > option.time.value()) {
       option.time = Seconds(time);
-      option.time_spread =
-          Seconds(Repeats::spread(repeats.time, repeats.time_squared, repeats.count));
+      option.time_spread = Seconds(repeats.time_spread());
     }
     energy += repeats.energy / repeats.count;
     const double spread = Repeats::spread(repeats.energy, repeats.energy_squared, repeats.count);
@@ -83,6 +88,7 @@ Result<PipelineProfile> PipelineProfile::parse(std::string_view text, std::strin
   PJ_TRY(const std::size_t time_column, table.require_column("time"));
   PJ_TRY(const std::size_t energy_column, table.require_column("energy"));
   const std::optional<std::size_t> chunk_column = table.column("chunk");
+  const std::optional<std::size_t> spread_column = table.column("time_spread");
   std::optional<std::size_t> gpu_column = table.column("tp_rank");
   if (!gpu_column && !table.column("dp_rank")) gpu_column = table.column("rank");
   if (table.rows() == 0) {
@@ -122,6 +128,15 @@ Result<PipelineProfile> PipelineProfile::parse(std::string_view text, std::strin
           "a measured time is above zero and an energy not below it; time is in seconds, energy in "
           "joules");
     }
+    double time_spread = 0;
+    if (spread_column && !trim(table.cell(row, *spread_column)).empty()) {
+      PJ_TRY(time_spread, table.number(row, *spread_column));
+      if (time_spread < 0) {
+        return Error::invalid_argument(
+            fmt::format("{} line {}: time_spread {} s", name, table.line(row), time_spread),
+            "a standard deviation is not below zero");
+      }
+    }
     const auto [at, is_new] = index.try_emplace({stage, chunk, instruction}, gathered.size());
     if (is_new) {
       gathered.emplace_back();
@@ -136,7 +151,7 @@ Result<PipelineProfile> PipelineProfile::parse(std::string_view text, std::strin
     auto its = std::find_if(by_gpu.begin(), by_gpu.end(),
                             [gpu](const auto& each) { return each.first == gpu; });
     if (its == by_gpu.end()) its = by_gpu.insert(by_gpu.end(), {gpu, {}});
-    its->second.add(time, energy);
+    its->second.add(time, energy, time_spread);
   }
   std::vector<ProfiledInstruction> instructions;
   for (Gathered& one : gathered) {

@@ -6,8 +6,9 @@
 //
 // A knob is opaque: every column that is not one of stage, chunk, instruction, time, energy or a
 // rank's number is one, and an option's setting is the tuple of them. Rows of one stage,
-// instruction and setting are repeats: their mean counts, their spread is kept. Energy is that of
-// all GPUs of one pipeline's stage; what stands for several is scaled where it is read.
+// instruction and setting are repeats: their mean counts, their spread is kept, together with what
+// a column time_spread says of each row (the standard deviation of one execution, s). Energy is
+// that of all GPUs of one pipeline's stage; what stands for several is scaled where it is read.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ struct KnobOption {
   Config knob;
   Seconds time;
   Joules energy;
-  Seconds time_spread;  ///< standard deviation of the repeats; 0 where there is one
+  Seconds time_spread;  ///< standard deviation of one; 0 where it is not known
   Joules energy_spread;
   int repeats = 1;
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "device/temp_tree.h"
 
 namespace perjoule {
@@ -47,6 +49,25 @@ TEST(PipelineProfile, RepeatsAreAveragedAndTheirSpreadKept) {
   EXPECT_NEAR(option.time_spread.value(), 0.002, 1e-9);
   EXPECT_NEAR(option.energy.value(), 22, 1e-12);
   EXPECT_NEAR(option.energy_spread.value(), 2, 1e-9);
+}
+
+TEST(PipelineProfile, ASpreadThatIsStatedIsKeptAndThatOfRepeatsComesOnTop) {
+  const auto profile = parse(
+      "stage,instruction,frequency,time,energy,time_spread\n"
+      "0,forward,1410,0.050,20,0.003\n"
+      "0,forward,1200,0.060,18,0.003\n"
+      "0,forward,1200,0.068,18,0.003\n"
+      "0,forward,1000,0.070,17,\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  const auto& options = profile->instructions()[0].options;
+  EXPECT_EQ(options[0].knob.text(), "frequency 1410");
+  EXPECT_NEAR(options[0].time_spread.value(), 0.003, 1e-12);
+  EXPECT_NEAR(options[1].time_spread.value(), std::hypot(0.003, 0.008 / std::sqrt(2)), 1e-9);
+  EXPECT_EQ(options[2].time_spread.value(), 0);
+  const auto below =
+      parse("stage,instruction,frequency,time,energy,time_spread\n0,forward,1410,0.050,20,-1\n");
+  ASSERT_FALSE(below);
+  EXPECT_THAT(below.error().text(), HasSubstr("line 2"));
 }
 
 TEST(PipelineProfile, GpusOfAStageTakeTheSlowestsTimeAndAllTheirEnergy) {

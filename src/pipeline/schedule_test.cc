@@ -3,135 +3,18 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <array>
 #include <cmath>
-#include <map>
-#include <numeric>
 #include <random>
-#include <set>
-#include <tuple>
 
 #include "pipeline/linear_program.h"
 #include "pipeline/problem.h"
+#include "pipeline/schedule_deeds.h"
 #include "pipeline/schedules.h"
 
 namespace perjoule {
 namespace {
 
 using testing::HasSubstr;
-
-using Times = std::map<std::string, Ticks>;
-
-std::vector<Ticks> durations_of(const PipelineSchedule& schedule, const Times& times) {
-  std::vector<Ticks> durations;
-  for (const auto& steps : schedule.stages) {
-    for (const PipelineStep& step : steps) {
-      durations.push_back(times.at(schedule.instructions[step.instruction]));
-    }
-  }
-  return durations;
-}
-
-EarliestTimes run(const PipelineSchedule& schedule, const std::vector<Ticks>& durations) {
-  const ActivityNetwork network = schedule.network();
-  const auto order = network.topological_order();
-  EXPECT_TRUE(order) << schedule.name;
-  return earliest_times(network, *order, durations);
-}
-
-Ticks makespan(std::string_view name, const ScheduleShape& shape, const Times& times) {
-  const auto schedule = make_schedule(name, shape);
-  EXPECT_TRUE(schedule) << schedule.error().text();
-  return run(*schedule, durations_of(*schedule, times)).makespan;
-}
-
-/// What the steps of a schedule do, told apart here anew: one entry for each forward, each gradient
-/// of the input and each gradient of the weights.
-struct Deed {
-  char kind = 'F';  ///< F, B (input), W
-  int part = 0;     ///< of the model, in the order of its layers
-  int microbatch = 0;
-  auto operator<=>(const Deed&) const = default;
-};
-
-int part_of(const PipelineSchedule& schedule, int stage, int chunk) {
-  const int stages = schedule.shape.stages;
-  if (schedule.name == "zb-v") return chunk == 0 ? stage : 2 * stages - 1 - stage;
-  if (schedule.name == "dualpipe") return chunk == 0 ? stage : stages - 1 - stage;
-  return chunk * stages + stage;
-}
-
-int last_part(const PipelineSchedule& schedule) {
-  const int stages = schedule.shape.stages;
-  return (schedule.name == "dualpipe" ? 1 : schedule.shape.chunks) * stages - 1;
-}
-
-bool splits_weights(const PipelineSchedule& schedule) { return schedule.name.starts_with("zb-"); }
-
-std::vector<Deed> deeds_of(const PipelineSchedule& schedule, int stage, const PipelineStep& step) {
-  const std::string& name = schedule.instructions[step.instruction];
-  const int part = part_of(schedule, stage, step.chunk);
-  const int m = step.microbatch;
-  if (name == "forward") return {{'F', part, m}};
-  if (name == "weight") return {{'W', part, m}};
-  if (name == "backward-input") return {{'B', part, m}};
-  if (name == "recomputation") return {};
-  if (name == "forwardbackward" && step.backward_microbatch != PipelineStep::kNone) {
-    const int other = part_of(schedule, stage, 1 - step.chunk);
-    return {{'F', part, m},
-            {'B', other, step.backward_microbatch},
-            {'W', other, step.backward_microbatch}};
-  }
-  if (splits_weights(schedule)) return {{'B', part, m}};
-  return {{'B', part, m}, {'W', part, m}};
-}
-
-/// Each deed's activity; fails where one is done twice.
-std::map<Deed, std::uint32_t> activities_of(const PipelineSchedule& schedule) {
-  std::map<Deed, std::uint32_t> activities;
-  for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
-    for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
-      for (const Deed& deed :
-           deeds_of(schedule, static_cast<int>(stage), schedule.stages[stage][i])) {
-        const bool is_new = activities.emplace(deed, schedule.number(stage, i)).second;
-        EXPECT_TRUE(is_new) << schedule.name << ' ' << deed.kind << deed.microbatch << " part "
-                            << deed.part;
-      }
-    }
-  }
-  return activities;
-}
-
-/// The most microbatches (parts of them, where a stage has several) that a stage holds between a
-/// forward and the gradient of its weights.
-int most_in_flight(const PipelineSchedule& schedule, int stage) {
-  int held = 0;
-  int most = 0;
-  for (const PipelineStep& step : schedule.stages[static_cast<std::size_t>(stage)]) {
-    for (const Deed& deed : deeds_of(schedule, stage, step)) {
-      if (deed.kind == 'F') most = std::max(most, ++held);
-      if (deed.kind == 'W') --held;
-    }
-  }
-  EXPECT_EQ(held, 0) << schedule.name;
-  return most;
-}
-
-/// The shape with as many chunks as the schedule has.
-ScheduleShape shape_for(std::string_view name, ScheduleShape shape) {
-  if (name != "interleaved") shape.chunks = 1;
-  return shape;
-}
-
-/// All schedules of a shape, where the shape is one for them.
-std::vector<PipelineSchedule> all_schedules(const ScheduleShape& shape) {
-  std::vector<PipelineSchedule> schedules;
-  for (const std::string_view name : schedule_names()) {
-    auto schedule = make_schedule(name, shape_for(name, shape));
-    if (schedule) schedules.push_back(std::move(*schedule));
-  }
-  return schedules;
-}
 
 /// Every microbatch does everything once on every part, and nothing before what it needs, whatever
 /// the instructions take.
@@ -208,118 +91,6 @@ TEST(Schedule, ShapesThatAreNoneAreRefusedWithWhatToDo) {
               HasSubstr("a name of its own"));
   EXPECT_THAT(refused("1f1b", {.stages = 2, .microbatches = 2, .stage_end = {"a", "A"}}),
               HasSubstr("a name of its own"));
-}
-
-TEST(Schedule, MakespansOfEqualStagesAreTheKnownOnes) {
-  for (const int stages : {1, 2, 3, 4, 8}) {
-    for (const int microbatches : {1, 2, 4, 12, 16}) {
-      const ScheduleShape shape{.stages = stages, .microbatches = microbatches};
-      for (const Times& times :
-           {Times{{"forward", 3}, {"backward", 5}}, Times{{"forward", 7}, {"backward", 7}}}) {
-        const Ticks both = times.at("forward") + times.at("backward");
-        const Ticks expected = (microbatches + stages - 1) * both;
-        EXPECT_EQ(makespan("1f1b", shape, times), expected) << stages << 'x' << microbatches;
-        EXPECT_EQ(makespan("gpipe", shape, times), expected);
-        EXPECT_EQ(makespan("gpipe-same-order", shape, times), expected);
-      }
-    }
-  }
-}
-
-TEST(Schedule, InterleavingDividesTheBubbleByTheChunks) {
-  for (const int stages : {2, 4, 6}) {
-    for (const int chunks : {2, 3, 4}) {
-      for (const int groups : {1, 2, 5}) {
-        const ScheduleShape shape{
-            .stages = stages, .microbatches = groups * stages, .chunks = chunks};
-        // A chunk's forward and backward: a chunks-th part of the stage's.
-        const Times times{{"forward", 3}, {"backward", 6}};
-        EXPECT_EQ(makespan("interleaved", shape, times),
-                  (shape.microbatches * chunks + stages - 1) * 9)
-            << stages << " stages, " << chunks << " chunks, " << groups << " groups";
-      }
-    }
-  }
-}
-
-/// Time from a stage's first start to its last end without work.
-Ticks bubble_within(const PipelineSchedule& schedule, const std::vector<Ticks>& durations,
-                    const EarliestTimes& times, std::size_t stage) {
-  const std::uint32_t first = schedule.number(stage, 0);
-  const std::uint32_t last = schedule.number(stage, schedule.stages[stage].size() - 1);
-  const Ticks work =
-      std::accumulate(durations.begin() + first, durations.begin() + last + 1, Ticks{0});
-  return times.start[last] + durations[last] - times.start[first] - work;
-}
-
-TEST(Schedule, ZeroBubbleH1LeavesForwardAndBackwardLessWeight) {
-  for (const int stages : {2, 3, 4, 8}) {
-    for (const int microbatches : {stages, 2 * stages, 4 * stages + 1}) {
-      const ScheduleShape shape{.stages = stages, .microbatches = microbatches};
-      EXPECT_EQ(makespan("zb-h1", shape, {{"forward", 5}, {"backward", 5}, {"weight", 5}}),
-                microbatches * 15 + (stages - 1) * 5)
-          << stages << 'x' << microbatches;
-    }
-  }
-}
-
-TEST(Schedule, ZeroBubbleH2AndVHaveNoneWithEqualTimesAndEnoughMicrobatches) {
-  for (const int stages : {2, 3, 4, 8}) {
-    for (const int microbatches : {2 * stages - 1, 2 * stages, 5 * stages}) {
-      const ScheduleShape shape{.stages = stages, .microbatches = microbatches};
-      for (const std::string_view name : {"zb-h2", "zb-v"}) {
-        const auto schedule = make_schedule(name, shape);
-        ASSERT_TRUE(schedule);
-        const auto durations =
-            durations_of(*schedule, {{"forward", 5}, {"backward", 5}, {"weight", 5}});
-        const EarliestTimes times = run(*schedule, durations);
-        for (std::size_t stage = 0; stage < schedule->stages.size(); ++stage) {
-          EXPECT_EQ(bubble_within(*schedule, durations, times, stage), 0)
-              << name << ' ' << stages << 'x' << microbatches << " stage " << stage;
-        }
-        // Stages begin and end one behind the other.
-        EXPECT_EQ(times.makespan, microbatches * 15 * schedule->shape.chunks + (stages - 1) * 5);
-      }
-    }
-  }
-}
-
-TEST(Schedule, DualPipeHasThePublishedBubble) {
-  for (const int stages : {2, 4, 8, 16}) {
-    for (const int microbatches : {2 * stages, 2 * stages + 2, 5 * stages}) {
-      const ScheduleShape shape{.stages = stages, .microbatches = microbatches};
-      const Times times{{"forward", 10},
-                        {"backward", 20},
-                        {"backward-input", 10},
-                        {"weight", 10},
-                        {"forwardbackward", 30}};
-      EXPECT_EQ(makespan("dualpipe", shape, times),
-                microbatches * 30 + (stages / 2 - 1) * (30 + 20 - 3 * 10))
-          << stages << 'x' << microbatches;
-    }
-  }
-}
-
-TEST(Schedule, MemoryStaysWithinWhatEachPromises) {
-  for (const int stages : {2, 4, 8}) {
-    const int microbatches = 5 * stages;
-    const auto of = [&](std::string_view name, int chunks = 1) {
-      return *make_schedule(name,
-                            {.stages = stages, .microbatches = microbatches, .chunks = chunks});
-    };
-    for (int stage = 0; stage < stages; ++stage) {
-      EXPECT_EQ(most_in_flight(of("1f1b"), stage), stages - stage);
-      EXPECT_EQ(most_in_flight(of("early-recompute"), stage), stages - stage);
-      EXPECT_EQ(most_in_flight(of("gpipe"), stage), microbatches);
-      EXPECT_EQ(most_in_flight(of("zb-h1"), stage), stages);
-      EXPECT_EQ(most_in_flight(of("zb-h2"), stage), 2 * stages - 1);
-      // Parts of half a stage: as much as 1F1B's first stage holds.
-      EXPECT_EQ(most_in_flight(of("zb-v"), stage), 2 * stages);
-      EXPECT_LE(most_in_flight(of("dualpipe"), stage), stages + 1);
-      EXPECT_EQ(most_in_flight(of("interleaved", 3), stage),
-                2 * (stages - stage - 1) + 2 * stages + 1);
-    }
-  }
 }
 
 std::string text_of(const PipelineSchedule& schedule, std::size_t stage) {

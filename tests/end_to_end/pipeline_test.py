@@ -24,6 +24,39 @@ COMMON = ("--blocking-power", "70W")
 ORDER = "stage,instruction,microbatch\n0,forward,0\n0,backward,0\n1,forward,0\n1,backward,0\n"
 
 
+# Partitions of a stage, each measured at tuples of a clock, nanobatches and the SMs that communication gets.
+PARTITIONS = {"attention-forward": 0.02, "mlp-forward": 0.03, "mlp-backward": 0.06, "attention-backward": 0.04}
+
+
+def partition_table(nanobatches=(1, 2), stages=2):
+    rows = ["stage,instruction,clock,nanobatches,comm_sms,time,energy"]
+    for stage in range(stages):
+        for name, time in PARTITIONS.items():
+            for clock, (slower, cheaper) in CLOCKS.items():
+                for parts in nanobatches:
+                    for sms in (4, 12) if parts > 1 else (0,):
+                        # Overlapping gains where communication gets enough SMs, and more so in attention.
+                        factor = {0: 1.0, 4: 1.02, 12: 0.9 if name.startswith("attention") else 1.01}[sms]
+                        t = time * (1.15 if stage == stages - 1 else 1) * slower * factor
+                        rows.append(f"{stage},{name},{clock} MHz,{parts},{sms},{t},{t / slower * 300 * cheaper * (1.03 if parts > 1 else 1)}")
+    return "\n".join(rows) + "\n"
+
+
+def partition_order(microbatches=4, stages=2):
+    rows = ["stage,instruction,microbatch,after"]
+    names = list(PARTITIONS)
+    for stage in range(stages):
+        for m in range(microbatches):
+            for name in names[:2]:
+                after = f"mlp-forward:{stage - 1}:{m}" if stage > 0 and name == names[0] else ""
+                rows.append(f"{stage},{name},{m},{after}")
+        for m in range(microbatches):
+            for name in names[2:]:
+                after = f"attention-backward:{stage + 1}:{m}" if stage < stages - 1 and name == names[2] else ""
+                rows.append(f"{stage},{name},{m},{after}")
+    return "\n".join(rows) + "\n"
+
+
 class Pipeline(CommandTest):
     def simulated(self, content, *words):
         document = self.json("pipeline", "simulate", self.write("p.csv", content), *COMMON, "--json", *words)
@@ -144,6 +177,71 @@ class Pipeline(CommandTest):
             self.assertGreater(plan["requested_s"], until)
             until = plan["requested_s"]
 
+    def planned_partitions(self, nanobatches, times):
+        table = self.write("partitions.csv", partition_table(nanobatches))
+        words = ("pipeline", "plan", table, *COMMON, "--schedule", self.write("order.csv", partition_order()), "--time", times)
+        text = self.call(*words)
+        self.assertEqual(text.returncode, 0, text.stderr)
+        self.assertIn("ABOVE BOUND", text.stdout)
+        self.assertIn("32 instructions", text.stdout)
+        return self.json(*words, "--json")
+
+    def test_partitions_with_tuples_of_knobs_are_planned_as_any_instruction(self):
+        times = "1.02s,1.1s,1.2s,1.35s"
+        document = self.planned_partitions((1, 2), times)
+        measured = {}
+        for row in partition_table().splitlines()[1:]:
+            stage, name, clock, parts, sms, time, energy = row.split(",")
+            measured[int(stage), name, clock, parts, sms] = (float(time), float(energy))
+        self.assertEqual(len(document["knobs"]), 9)
+        kinds = set()
+        for plan in document["plans"]:
+            working = busy = 0
+            for stage, (order, numbers) in enumerate(zip(document["order"], plan["knob"], strict=True)):
+                for (instruction, _, _), number in zip(order, numbers, strict=True):
+                    knob = document["knobs"][number]
+                    self.assertEqual(list(knob), ["clock", "nanobatches", "comm_sms"])
+                    kinds.add(knob["nanobatches"])
+                    time, energy = measured[stage, document["instructions"][instruction], *knob.values()]
+                    busy += time
+                    working += energy
+            self.assertAlmostEqual(plan["working_j"], working, 6)
+            self.assertAlmostEqual(plan["waiting_j"], 70 * (2 * plan["time_s"] - busy), 3)
+            self.assertLessEqual(plan["time_s"], plan["requested_s"] + 1e-9)
+            self.assertLess(plan["gap"], 0.02)
+        self.assertEqual(kinds, {"1", "2"})
+        # More to choose from never costs more, by the bound exactly and by the plans nearly.
+        for alone in (self.planned_partitions((1,), times), self.planned_partitions((2,), times)):
+            for joint, one in zip(document["plans"], alone["plans"], strict=True):
+                self.assertLessEqual(joint["requested_s"], one["requested_s"] + 1e-9)
+                if abs(joint["requested_s"] - one["requested_s"]) < 1e-9:
+                    self.assertLessEqual(joint["bound_j"], one["bound_j"] + 1e-6)
+                    self.assertLessEqual(joint["until_requested_j"], one["until_requested_j"] * 1.005)
+
+    def test_a_step_that_runs_a_forward_and_a_backward_names_both_microbatches(self):
+        _, plain = self.planned("--points", "2")
+        self.assertNotIn("backward_microbatch", plain)
+        path = self.folder / "dualpipe.json"
+        content = self.write("d.csv", profile(instructions=tuple(TIMES)))
+        words = (*COMMON, "--microbatches", "8", "--schedule", "dualpipe")
+        result = self.call("pipeline", "plan", content, *words, "--points", "2", "--output", str(path))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(path.read_text())
+        fused = document["instructions"].index("forwardbackward")
+        done = []
+        for order, backward in zip(document["order"], document["backward_microbatch"], strict=True):
+            for (instruction, microbatch, _), other in zip(order, backward, strict=True):
+                self.assertEqual(other is not None, instruction == fused)
+                if other is not None:
+                    # The halves enter from opposite ends.
+                    self.assertNotEqual(other < 4, microbatch < 4)
+                    done.append(other)
+        iteration = self.simulated(profile(instructions=tuple(TIMES)), *words[2:])
+        self.assertEqual(done, [step["backward_microbatch"] for stage in iteration["by_stage"] for step in stage["steps"]
+                                if "backward_microbatch" in step])
+        found = self.json("pipeline", "lookup", str(path), "--straggler", "1.1", "--json")
+        self.assertEqual(found["backward_microbatch"], document["backward_microbatch"])
+
     def test_a_straggler_gets_the_plan_that_takes_least_until_its_end(self):
         path, document = self.planned("--points", "30")
         highest = document["highest"]
@@ -161,6 +259,58 @@ class Pipeline(CommandTest):
         quick = self.call("pipeline", "lookup", str(path), "--until", "1ms")
         self.assertEqual(quick.returncode, 1)
         self.assertIn("no straggler", quick.stderr)
+
+    def expanded(self, document):
+        """The plans with their settings in full."""
+        settings = None
+        for plan in document["plans"]:
+            if "changes" in plan:
+                for stage, changes in enumerate(plan.pop("changes")):
+                    for step, knob in changes:
+                        self.assertNotEqual(settings[stage][step], knob)
+                        settings[stage][step] = knob
+            else:
+                settings = plan["knob"]
+            plan["knob"] = [list(stage) for stage in settings]
+        return document
+
+    def test_plans_as_changes_are_the_plans(self):
+        _, full = self.planned("--points", "12")
+        path, short = self.planned("--points", "12", "--changes")
+        self.assertIn("knob", short["plans"][0])
+        for plan in short["plans"][1:]:
+            self.assertNotIn("knob", plan)
+            self.assertEqual(len(plan["changes"]), 4)
+        found = [self.json("pipeline", "lookup", str(path), "--straggler", factor, "--json") for factor in ("1", "1.1", "1.3")]
+        self.assertGreater(found[2]["plan"], found[0]["plan"])
+        for one in found:
+            self.assertEqual(one["knob"], full["plans"][one["plan"]]["knob"])
+        self.assertEqual(self.expanded(short), full)
+        table = self.write("p.csv", profile())
+        printed = self.json("pipeline", "plan", table, *COMMON, "--microbatches", "6", "--points", "12", "--json", "--changes")
+        self.assertEqual(self.expanded(printed), full)
+        useless = self.call("pipeline", "plan", table, *COMMON, "--microbatches", "6", "--changes")
+        self.assertEqual(useless.returncode, 2)
+        self.assertIn("--output", useless.stderr)
+
+    def test_changes_that_do_not_fit_are_refused(self):
+        path, document = self.planned("--points", "3", "--changes")
+        slowest = ("lookup", "--until", "10s", "--json")
+        self.assertEqual(self.call("pipeline", slowest[0], str(path), *slowest[1:]).returncode, 0)
+        for changes, wanted in (([[]], "4 stages"), ("all", "4 stages"), ([[], [], [], 3], "no list"), ([[[1]], [], [], []], "[step, knob]"),
+                                ([[["a", 1]], [], [], []], "[step, knob]"), ([[], [[99, 0]], [], []], "step 99"),
+                                ([[[-1, 0]], [], [], []], "step -1")):
+            with self.subTest(changes):
+                document["plans"][1]["changes"] = changes
+                result = self.call("pipeline", slowest[0], self.write("bad.json", json.dumps(document)), *slowest[1:])
+                self.assertEqual(result.returncode, 2, result.stdout)
+                self.assertIn("bad.json: plan 1", result.stderr)
+                self.assertIn(wanted, result.stderr)
+        del document["plans"][0]["knob"]
+        document["plans"][0]["changes"] = []
+        result = self.call("pipeline", "lookup", self.write("bad.json", json.dumps(document)), "--until", "10s", "--json")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("bad.json", result.stderr)
 
     def test_files_that_hold_no_plans_are_refused(self):
         path, document = self.planned("--points", "2")
@@ -186,6 +336,36 @@ class Pipeline(CommandTest):
             self.assertGreaterEqual(methods[method]["energy_j"], methods[method]["bound_j"] * (1 - 1e-6), method)
         self.assertAlmostEqual(document["intrinsic_bloat"], 1 - methods["plan_same_time"]["energy_j"] / methods["highest"]["energy_j"], 9)
         self.assertLessEqual(methods["plan_same_time"]["time_s"], methods["highest"]["time_s"] + 1e-9)
+
+    def test_times_that_vary_give_a_distribution(self):
+        rows = profile().splitlines()
+        content = "\n".join([rows[0] + ",time_spread"] + [f"{row},{0.1 * float(row.split(',')[3])}" for row in rows[1:]]) + "\n"
+        words = ("--microbatches", "6", "--samples", "300")
+        document = self.simulated(content, *words, "--seed", "7")
+        samples = document["samples"]
+        self.assertEqual((samples["status"], samples["count"], samples["seed"], samples["varying"]), ("simulated", 300, 7, 48))
+        for name in ("time_s", "energy_j"):
+            one = samples[name]
+            self.assertLess(one["p5"], one["p50"])
+            self.assertLess(one["p50"], one["p95"])
+        self.assertGreater(samples["time_s"]["mean"], document["time_s"])
+        self.assertGreater(samples["late_share"], 0.5)
+        self.assertEqual(self.simulated(content, *words, "--seed", "7")["samples"], samples)
+        self.assertNotEqual(self.simulated(content, *words)["samples"]["time_s"], samples["time_s"])
+        # The samples change nothing in the iteration itself.
+        del document["samples"]
+        self.assertEqual(self.simulated(content, "--microbatches", "6"), document)
+        text = self.call("pipeline", "simulate", self.write("p.csv", content), *COMMON, *words).stdout
+        self.assertRegex(text, r"300 iterations with the times of 48 instructions drawn anew \(seed 1\): simulated")
+
+    def test_samples_of_what_does_not_vary_are_refused(self):
+        for content, words, wanted in ((profile(), ("--samples", "10"), "time_spread"), (profile(), ("--seed", "2"), "--samples"),
+                                       (profile(), ("--samples", "0"), "--samples 0"),
+                                       (profile(), ("--samples", "5", "--seed", "-1"), "--seed -1")):
+            with self.subTest(words):
+                result = self.call("pipeline", "simulate", self.write("p.csv", content), *COMMON, "--microbatches", "4", *words)
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                self.assertIn(wanted, result.stderr)
 
     def test_what_cannot_be_simulated_is_refused(self):
         for words, wanted in ((("--uniform", "1100"), "1400, 1200, 1000"), (("--highest", "--time", "1s"), "both"),
