@@ -84,7 +84,8 @@ void print_instance(const std::string& data, const pb::PipelineInstance& one) {
   std::string detail = one.shape + ", one stage of it changed, ms anew and from before:";
   double worst = INFINITY;
   double worst_gap = 0;
-  for (const Change& change : {Change{"energy +5 %", 1, 1.05}, {"time +3 %", 1.03, 1.03}, {"time +10 %", 1.1, 1.1}}) {
+  for (const Change& change :
+       {Change{"energy +5 %", 1, 1.05}, {"time +3 %", 1.03, 1.03}, {"time +10 %", 1.1, 1.1}}) {
     const pb::Pipeline after(changed(before.profile, change), one.microbatches, one.blocking);
     detail += fmt::format(" {}", change.name);
     for (const double share : {0.0, 0.2, 0.5, 0.8}) {
