@@ -388,8 +388,15 @@ TEST(PlanMessages, WhatMakesNoSenseIsNamed) {
        {R"({"iteration":1,"begin_s":0,"end_s":1,"start_s":[],"took_s":[]})",
         R"({"iteration":1,"begin_s":0,"end_s":1,"start_s":["x"],"took_s":[],"ticks":[]})",
         R"({"iteration":1,"begin_s":0,"end_s":1,"start_s":[],"took_s":[],)"
-        R"("ticks":[[2,0,1],[1,0,2]]})"}) {
+        R"("ticks":[[2,0,1],[1,0,2]]})",
+        R"({"iteration":1,"begin_s":0,"end_s":1,"start_s":[],"took_s":[],"ticks":[[2,0,null]]})"}) {
     EXPECT_FALSE(iteration_report_of(*parse_json(text))) << text;
+  }
+  for (const char* step : {"[0,null,0,-1]", "[0,0,1e300,-1]", "[0,0,0,3.5]", "[0,0,0]",
+                           "[1,0,0,-1]", "[-1,0,0,-1]", "[0,4294967296,0,-1]"}) {
+    const std::string text =
+        std::string(R"({"rank":0,"instructions":["forward"],"order":[)") + step + "]}";
+    EXPECT_FALSE(rank_welcome_of(*parse_json(text))) << text;
   }
 }
 
