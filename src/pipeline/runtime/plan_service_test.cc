@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "math/random.h"
 #include "pipeline/runtime/plan_messages.h"
@@ -346,6 +347,11 @@ TEST(PlanService, PlacesAndReportsThatDoNotFitAreRefused) {
   report.start.resize(3);
   report.took.resize(3);
   EXPECT_EQ(service->next(training.rank(0), 1, report).error().code, ErrorCode::kInvalidArgument);
+  // A later report would count on from there.
+  EXPECT_EQ(service->next(training.rank(0), std::numeric_limits<std::int64_t>::max(), std::nullopt)
+                .error()
+                .code,
+            ErrorCode::kInvalidArgument);
   EXPECT_FALSE(service->straggle(7, {.slowdown = 1.1, .until = {}}));
   EXPECT_FALSE(service->straggle(0, {.slowdown = 0.5, .until = {}}));
   EXPECT_FALSE(service->straggle(0, {.slowdown = 1.5, .until = Seconds(3)}));
