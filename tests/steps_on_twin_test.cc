@@ -2,33 +2,14 @@
 // that they are left as found.
 #include <stdexcept>
 
-#include "device/temp_tree.h"
-#include "nvml_on_twin.h"
+#include "library_on_twin.h"
 #include "perjoule/perjoule.hpp"
 
 namespace perjoule {
 namespace {
 
-class StepsOnTwin : public NvmlOnTwin {
+class StepsOnTwin : public LibraryOnTwin {
  protected:
-  void SetUp() override {
-    const Roots nothing = tree_.roots();
-    set("PERJOULE_SYSFS_ROOT", nothing.sysfs);
-    set("PERJOULE_PROCFS_ROOT", nothing.procfs);
-    set("PERJOULE_DEV_ROOT", nothing.dev);
-    set("PERJOULE_AMD_SMI", nothing.amd_smi);
-    set("PERJOULE_ROCM_SMI", nothing.rocm_smi);
-    set("PERJOULE_NVML", twin::standin_path());
-  }
-  void TearDown() override {
-    for (const std::string& name : names_) unsetenv(name.c_str());
-    NvmlOnTwin::TearDown();
-  }
-  void set(const std::string& name, const std::string& value) {
-    setenv(name.c_str(), value.c_str(), 1);
-    names_.push_back(name);
-  }
-
   /// Measures a step or so under each limit.
   static pj_steps_options quick() {
     pj_steps_options options{};
@@ -53,9 +34,6 @@ class StepsOnTwin : public NvmlOnTwin {
     for (int i = 0; i < 100 && Watts(steps.limit_w()) != limit; ++i) train(steps, 1);
   }
   Watts limit(std::size_t index) { return gpu(index).state().power_limit.value_or(Watts(0)); }
-
-  TempTree tree_;
-  std::vector<std::string> names_;
 };
 
 TEST_F(StepsOnTwin, AllGpusOfTheJobGetOneLimit) {

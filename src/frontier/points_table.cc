@@ -115,7 +115,7 @@ class Joiner {
                       says_unit_, per_unit(file.unit), name),
           "give points that count the same unit of work");
     }
-    const Selection selection(options_);
+    const RowSelection selection(options_);
     table_.rows += file.points.size();
     for (Point& point : file.points) {
       point.file = number;

@@ -11,7 +11,7 @@ bool same_value(std::string_view a, std::string_view b) {
   return x && y && *x == *y;
 }
 
-Selection::Selection(const PointsOptions& options) {
+RowSelection::RowSelection(const PointsOptions& options) {
   for (const auto& wanted : options.where) {
     auto at = std::find_if(conditions_.begin(), conditions_.end(),
                            [&](const Condition& c) { return c.name == wanted.first; });

@@ -17,9 +17,9 @@ namespace perjoule {
 bool same_value(std::string_view a, std::string_view b);
 
 /// The `where` conditions, gathered by column.
-class Selection {
+class RowSelection {
  public:
-  explicit Selection(const PointsOptions& options);
+  explicit RowSelection(const PointsOptions& options);
   /// Whether all columns match; `value_of(i)` gives the i-th condition's cell.
   template <typename F>
   bool keeps(F&& value_of) const {

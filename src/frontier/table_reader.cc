@@ -194,7 +194,7 @@ class TableReader {
   const RowSource& rows_;
   const PointsOptions& options_;
   std::uint32_t file_;
-  Selection selection_;
+  RowSelection selection_;
   PointsTable& table_;
   Grouper& groups_;
   ColumnRoles roles_;

@@ -16,8 +16,6 @@
 namespace perjoule {
 namespace {
 
-// A line longer than this is no question of ours: a report of 100,000 instructions is 2 MB.
-constexpr std::size_t kLongestLine = 64U << 20U;
 constexpr int kBacklog = 128;
 
 Result<sockaddr_un> address_of(const std::string& path) {
@@ -130,29 +128,20 @@ void LineServer::accept_client() {
 }
 
 void LineServer::receive(Client& client) {
+  // Once a round: a client that never stops sending must not keep the others waiting.
   char buffer[1 << 16];
-  for (;;) {
-    const ssize_t got = ::recv(client.socket.get(), &buffer[0], sizeof(buffer), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (got <= 0) {
-      client.gone = true;
-      break;
-    }
-    client.incoming.append(&buffer[0], static_cast<std::size_t>(got));
-    if (client.incoming.size() > kLongestLine) {
-      client.gone = true;
-      return;
-    }
+  const ssize_t got = ::recv(client.socket.get(), &buffer[0], sizeof(buffer), 0);
+  if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+  if (got <= 0) {
+    client.gone = true;
+    return;
   }
-  std::size_t begin = 0;
-  for (std::size_t end = 0; (end = client.incoming.find('\n', begin)) != std::string::npos;
-       begin = end + 1) {
-    const std::string_view line(client.incoming.data() + begin, end - begin);
-    client.outgoing += service_.answer(client.number, line);
+  client.incoming.add({&buffer[0], static_cast<std::size_t>(got)});
+  while (const auto line = client.incoming.next()) {
+    client.outgoing += service_.answer(client.number, *line);
     client.outgoing += '\n';
   }
-  client.incoming.erase(0, begin);
+  if (client.incoming.too_long()) client.gone = true;
   if (!client.outgoing.empty() && !client.gone) send(client);
 }
 
@@ -197,11 +186,12 @@ Result<std::string> LineClient::ask(std::string_view line, Seconds patience) {
   std::string rest(line);
   rest += '\n';
   for (;;) {
-    const std::size_t end = incoming_.find('\n');
-    if (rest.empty() && end != std::string::npos) {
-      std::string answer = incoming_.substr(0, end);
-      incoming_.erase(0, end + 1);
-      return answer;
+    if (rest.empty()) {
+      if (const auto answer = incoming_.next()) return std::string(*answer);
+      if (incoming_.too_long()) {
+        return give_up(Error::data_loss("an answer of more bytes than any of ours has",
+                                        "is it perjoule that listens there?"));
+      }
     }
     const int events = POLLIN | (rest.empty() ? 0 : POLLOUT);
     pollfd waiting{socket_.get(), static_cast<short>(events), 0};
@@ -220,7 +210,7 @@ Result<std::string> LineClient::ask(std::string_view line, Seconds patience) {
       char buffer[1 << 16];
       const ssize_t got = ::recv(socket_.get(), &buffer[0], sizeof(buffer), MSG_DONTWAIT);
       if (got > 0) {
-        incoming_.append(&buffer[0], static_cast<std::size_t>(got));
+        incoming_.add({&buffer[0], static_cast<std::size_t>(got)});
       } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
         return give_up(Error::unavailable("the other side has ended the connection"));
       }

@@ -5,7 +5,7 @@
 //   PJ_TRY(const std::string answer, client.ask(R"({"call":"join"})", Seconds(5)));
 //
 // The socket is its owner's alone (mode 0600): who may open the file may speak. A client that ends,
-// however it does, is noticed at once.
+// however it does, is noticed at once. One that sends a line longer than any of ours is hung up on.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,13 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "net/line_buffer.h"
 
 namespace perjoule {
+
+/// A line longer than this is no question and no answer of ours: a report of 100,000 instructions
+/// is 2 MB.
+inline constexpr std::size_t kLongestLine = 64U << 20U;
 
 /// Who answers a LineServer's questions; called from its one thread.
 class LineService {
@@ -47,7 +52,7 @@ class LineServer {
   struct Client {
     int number = 0;
     FileDescriptor socket;
-    std::string incoming;  ///< not yet a whole line
+    LineBuffer incoming{kLongestLine};
     std::string outgoing;  ///< what the socket did not take yet
     bool gone = false;
   };
@@ -72,13 +77,14 @@ class LineClient {
   static Result<LineClient> connect(const std::string& path, Seconds patience);
 
   /// Sends a line and waits for its answer. timeout after `patience`, unavailable when the server
-  /// has ended; after either the client is of no more use.
+  /// has ended, data_loss for an answer that is none; after any of them the client is of no more
+  /// use.
   Result<std::string> ask(std::string_view line, Seconds patience);
 
  private:
   explicit LineClient(FileDescriptor socket) : socket_(std::move(socket)) {}
   FileDescriptor socket_;
-  std::string incoming_;
+  LineBuffer incoming_{kLongestLine};
 };
 
 }  // namespace perjoule

@@ -86,6 +86,20 @@ std::optional<std::vector<double>> numbers_of(const Json& json) {
   return numbers;
 }
 
+/// So many whole numbers in a row, none longer than an order; none where it is anything else.
+template <std::size_t kCount>
+std::optional<std::array<int, kCount>> whole_numbers_of(const Json& json) {
+  const Json::Array* const array = json.as_array();
+  if (array == nullptr || array->size() != kCount) return std::nullopt;
+  std::array<int, kCount> numbers{};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const auto number = (*array)[i].as_integer();
+    if (!number || *number < -kMostSteps || *number > kMostSteps) return std::nullopt;
+    numbers[i] = static_cast<int>(*number);
+  }
+  return numbers;
+}
+
 Json array_of(const std::vector<Seconds>& times) {
   Json::Array array;
   for (const Seconds time : times) array.emplace_back(time.value());
@@ -194,7 +208,8 @@ Result<IterationReport> iteration_report_of(const Json& json) {
   double last = -std::numeric_limits<double>::infinity();
   for (const Json& one : members.array("ticks")) {
     const auto tick = numbers_of(one);
-    if (!tick || tick->size() != 3 || !((*tick)[0] > last) || !((*tick)[1] >= 0)) {
+    if (!tick || tick->size() != 3 || !((*tick)[0] > last) || !((*tick)[1] >= 0) ||
+        std::isnan((*tick)[2])) {
       members.miss("ticks");
       break;
     }
@@ -229,15 +244,14 @@ Result<RankWelcome> rank_welcome_of(const Json& json) {
     welcome.instructions.push_back(one.as_string() != nullptr ? *one.as_string() : "");
   }
   for (const Json& one : members.array("order")) {
-    const auto step = numbers_of(one);
-    const bool is_step = step && step->size() == 4 && (*step)[0] >= 0 &&
-                         (*step)[0] < static_cast<double>(welcome.instructions.size());
-    if (!is_step) {
+    const auto step = whole_numbers_of<4>(one);
+    if (!step || (*step)[0] < 0 ||
+        static_cast<std::size_t>((*step)[0]) >= welcome.instructions.size()) {
       members.miss("order");
       break;
     }
-    welcome.order.push_back({static_cast<std::uint32_t>((*step)[0]), static_cast<int>((*step)[2]),
-                             static_cast<int>((*step)[1]), static_cast<int>((*step)[3])});
+    const auto [instruction, microbatch, chunk, backward] = *step;
+    welcome.order.push_back({static_cast<std::uint32_t>(instruction), chunk, microbatch, backward});
   }
   PJ_CHECK(members.outcome("the answer to a rank that joins"));
   return welcome;
@@ -290,12 +304,9 @@ Result<RankOrders> rank_orders_of(const Json& json) {
     orders.knobs.push_back(std::move(knob));
   }
   for (const Json& one : members.array("runs")) {
-    const auto run = numbers_of(one);
-    const bool is_run =
-        run && run->size() == 2 && (*run)[0] >= 0 && (*run)[1] >= 1 &&
-        (*run)[0] < static_cast<double>(orders.knobs.size()) &&
-        (*run)[1] <= static_cast<double>(kMostSteps) - static_cast<double>(orders.knob.size());
-    if (!is_run) {
+    const auto run = whole_numbers_of<2>(one);
+    if (!run || (*run)[0] < 0 || static_cast<std::size_t>((*run)[0]) >= orders.knobs.size() ||
+        (*run)[1] < 1 || (*run)[1] > kMostSteps - static_cast<std::int64_t>(orders.knob.size())) {
       members.miss("runs");
       break;
     }

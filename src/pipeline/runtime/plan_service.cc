@@ -11,6 +11,8 @@ namespace {
 
 // Iterations whose orders are remembered: ranks of one pipeline are never further apart.
 constexpr std::int64_t kRemembered = 64;
+/// One a microsecond for a month: no training has more, and one more than it has is a number still.
+constexpr std::int64_t kLastIteration = 1'000'000'000'000;
 /// Runs of iterations under the same orders whose figures are kept: some hours of a plan for each
 /// iteration.
 constexpr std::size_t kKept = 4096;
@@ -207,6 +209,10 @@ Result<RankOrders> PlanService::next(int rank, std::int64_t iteration,
   if (rank < 0 || rank >= static_cast<int>(ranks_.size()))
     return Error::not_found(fmt::format("no rank of that number: {}", rank), "join first");
   if (report) PJ_CHECK(take(rank, *report));
+  if (iteration > kLastIteration) {
+    return Error::invalid_argument(fmt::format("no training has an iteration {}", iteration),
+                                   "all ranks count the iterations alike, from 0");
+  }
   if (iteration < 0 || (!decisions_.empty() && iteration < decisions_.begin()->first)) {
     return Error::conflict(fmt::format("iteration {} is long over", iteration),
                            "all ranks count the iterations alike");
@@ -242,12 +248,7 @@ Outcome PlanService::leave(int rank, const std::optional<IterationReport>& repor
 Outcome PlanService::take(int rank_number, const IterationReport& report) {
   Rank& rank = ranks_[static_cast<std::size_t>(rank_number)];
   const auto& order = schedule_.stages[static_cast<std::size_t>(rank.place.stage)];
-  if (report.start.size() != order.size() || report.took.size() != order.size() ||
-      !(report.end >= report.begin)) {
-    return Error::invalid_argument(fmt::format("a report of {} instructions, where stage {} has {}",
-                                               report.start.size(), rank.place.stage,
-                                               order.size()));
-  }
+  PJ_CHECK(check_report(report, order.size()));
   rank.counter.add(report.ticks);
   const auto known = decisions_.find(report.iteration);
   if (known == decisions_.end() || report.iteration <= rank.told) return {};

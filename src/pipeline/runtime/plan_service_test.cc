@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "math/random.h"
 #include "pipeline/runtime/plan_messages.h"
@@ -360,6 +361,11 @@ TEST(PlanService, PlacesAndReportsThatDoNotFitAreRefused) {
   report.start.resize(3);
   report.took.resize(3);
   EXPECT_EQ(service->next(training.rank(0), 1, report).error().code, ErrorCode::kInvalidArgument);
+  // A later report would count on from there.
+  EXPECT_EQ(service->next(training.rank(0), std::numeric_limits<std::int64_t>::max(), std::nullopt)
+                .error()
+                .code,
+            ErrorCode::kInvalidArgument);
   EXPECT_FALSE(service->straggle(7, {.slowdown = 1.1, .until = {}}));
   EXPECT_FALSE(service->straggle(0, {.slowdown = 0.5, .until = {}}));
   EXPECT_FALSE(service->straggle(0, {.slowdown = 1.5, .until = Seconds(3)}));
@@ -402,8 +408,15 @@ TEST(PlanMessages, WhatMakesNoSenseIsNamed) {
        {R"({"iteration":1,"begin_s":0,"end_s":1,"start_s":[],"took_s":[]})",
         R"({"iteration":1,"begin_s":0,"end_s":1,"start_s":["x"],"took_s":[],"ticks":[]})",
         R"({"iteration":1,"begin_s":0,"end_s":1,"start_s":[],"took_s":[],)"
-        R"("ticks":[[2,0,1],[1,0,2]]})"}) {
+        R"("ticks":[[2,0,1],[1,0,2]]})",
+        R"({"iteration":1,"begin_s":0,"end_s":1,"start_s":[],"took_s":[],"ticks":[[2,0,null]]})"}) {
     EXPECT_FALSE(iteration_report_of(*parse_json(text))) << text;
+  }
+  for (const char* step : {"[0,null,0,-1]", "[0,0,1e300,-1]", "[0,0,0,3.5]", "[0,0,0]",
+                           "[1,0,0,-1]", "[-1,0,0,-1]", "[0,4294967296,0,-1]"}) {
+    const std::string text =
+        std::string(R"({"rank":0,"instructions":["forward"],"order":[)") + step + "]}";
+    EXPECT_FALSE(rank_welcome_of(*parse_json(text))) << text;
   }
 }
 

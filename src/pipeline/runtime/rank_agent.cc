@@ -189,6 +189,9 @@ Outcome RankAgent::begin_iteration() {
   if (!orders) return lose(orders.error());
   if (*orders) {
     if (const Outcome obeyed = obey(std::move(**orders)); !obeyed) return lose(obeyed.error());
+  } else if (orders_.epoch < 0) {
+    return lose(
+        Error::internal("the plan server says 'as before' before it gave any orders").value());
   }
   report_ = {};
   report_.iteration = iteration_;

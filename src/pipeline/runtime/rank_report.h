@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "base/result.h"
 #include "base/units.h"
 #include "device/source.h"
 #include "pipeline/runtime/instruction_meter.h"
@@ -34,6 +35,10 @@ struct IterationReport {
   std::vector<Seconds> took;
   std::vector<CounterTick> ticks;  ///< seen since the last report
 };
+
+/// invalid_argument for a report that is not of so many instructions, or tells what cannot have
+/// been: instructions outside the iteration, a counter that falls, figures beyond all measure.
+Outcome check_report(const IterationReport& report, std::size_t instructions);
 
 enum class RuntimePhase {
   kWarmUp,

@@ -45,7 +45,7 @@ void RankStretch::add(const IterationReport& report, const CounterCourse& course
   if (last_times_.size() < kLastTimes) {
     last_times_.push_back(took);
   } else {
-    last_times_[static_cast<std::size_t>(iterations_) % kLastTimes] = took;
+    last_times_[static_cast<std::size_t>(iterations_ - 1) % kLastTimes] = took;
   }
   // Nobody knows what was drawn before the counter's first tick.
   if (!begin_ && course.begins_before(report.begin)) begin_ = report.begin;
