@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/xz.h"
 #include "figure.h"
-#include "pipeline/perseus_mode.h"
-#include "pipeline/planner.h"
+#include "pipeline/peers/perseus_mode.h"
+#include "pipeline/plan/planner.h"
 #include "pipeline_instances.h"
 #include "process_start.h"
 

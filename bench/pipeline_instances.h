@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "figure.h"
-#include "pipeline/problem.h"
+#include "pipeline/plan/problem.h"
 
 namespace perjoule::bench {
 

@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "figure.h"
-#include "pipeline/discrete_program.h"
-#include "pipeline/planner.h"
+#include "pipeline/plan/discrete_program.h"
+#include "pipeline/plan/planner.h"
 
 namespace pb = perjoule::bench;
 

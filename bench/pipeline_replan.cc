@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "figure.h"
 #include "math/statistic.h"
-#include "pipeline/planner.h"
+#include "pipeline/plan/planner.h"
 #include "pipeline_instances.h"
 
 namespace pb = perjoule::bench;

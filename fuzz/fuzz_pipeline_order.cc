@@ -2,7 +2,7 @@
 // that is whole must be in order or have a circle that is named.
 #include <cstdlib>
 
-#include "pipeline/schedules.h"
+#include "pipeline/schedule/schedules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perjoule;

@@ -2,7 +2,7 @@
 // solved or refused.
 #include <cstdlib>
 
-#include "pipeline/problem.h"
+#include "pipeline/plan/problem.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perjoule;

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "pipeline/iteration_detail.h"
+#include "pipeline/plan/iteration_detail.h"
 
 namespace perjoule::cli {
 namespace {

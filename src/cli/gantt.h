@@ -14,8 +14,8 @@
 #include <string>
 
 #include "base/units.h"
-#include "pipeline/iteration.h"
-#include "pipeline/problem.h"
+#include "pipeline/plan/iteration.h"
+#include "pipeline/plan/problem.h"
 
 namespace perjoule::cli {
 

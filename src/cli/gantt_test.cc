@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pipeline/baselines.h"
+#include "pipeline/plan/baselines.h"
 
 namespace perjoule::cli {
 namespace {

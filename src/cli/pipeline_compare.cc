@@ -6,10 +6,10 @@
 #include "cli/pipeline_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "pipeline/baselines.h"
-#include "pipeline/envpipe.h"
-#include "pipeline/planner.h"
-#include "pipeline/zeus_baselines.h"
+#include "pipeline/peers/envpipe.h"
+#include "pipeline/peers/zeus_baselines.h"
+#include "pipeline/plan/baselines.h"
+#include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
 namespace {

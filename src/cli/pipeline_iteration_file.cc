@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "cli/pipeline_plan_file.h"
-#include "pipeline/iteration_detail.h"
+#include "pipeline/plan/iteration_detail.h"
 
 namespace perjoule::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/pipeline_options.h"
-#include "pipeline/iteration_detail.h"
-#include "pipeline/iteration_spread.h"
+#include "pipeline/plan/iteration_detail.h"
+#include "pipeline/plan/iteration_spread.h"
 
 namespace perjoule::cli {
 

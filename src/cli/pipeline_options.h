@@ -6,7 +6,7 @@
 
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "pipeline/problem.h"
+#include "pipeline/plan/problem.h"
 
 namespace perjoule::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/scatter.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "pipeline/planner.h"
+#include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
 namespace {

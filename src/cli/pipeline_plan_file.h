@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/pipeline_options.h"
-#include "pipeline/planner.h"
+#include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
 

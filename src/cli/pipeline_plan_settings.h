@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "pipeline/plan.h"
+#include "pipeline/plan/plan.h"
 
 namespace perjoule::cli {
 

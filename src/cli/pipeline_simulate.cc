@@ -10,8 +10,8 @@
 #include "cli/pipeline_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "pipeline/baselines.h"
-#include "pipeline/planner.h"
+#include "pipeline/plan/baselines.h"
+#include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
 namespace {

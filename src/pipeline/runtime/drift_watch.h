@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "math/statistic.h"
-#include "pipeline/profile.h"
+#include "pipeline/profile/profile.h"
 #include "pipeline/runtime/switch_law.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace perjoule {
 

@@ -12,10 +12,10 @@
 #include <tuple>
 #include <vector>
 
-#include "pipeline/profile.h"
+#include "pipeline/profile/profile.h"
 #include "pipeline/runtime/instruction_meter.h"
 #include "pipeline/runtime/rank_report.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace perjoule {
 

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "device/source.h"
 #include "pipeline/runtime/instruction_meter.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace perjoule {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pipeline/baselines.h"
+#include "pipeline/plan/baselines.h"
 
 namespace perjoule {
 

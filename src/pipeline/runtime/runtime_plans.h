@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/planner.h"
+#include "pipeline/plan/planner.h"
 #include "pipeline/runtime/rank_report.h"
 #include "pipeline/runtime/switch_law.h"
 

@@ -1,0 +1,152 @@
+#include "pipeline/profile/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "device/temp_tree.h"
+
+namespace perjoule {
+namespace {
+
+using testing::HasSubstr;
+
+Result<PipelineProfile> parse(const std::string& text) {
+  return PipelineProfile::parse(text, "p.csv");
+}
+
+std::string error_of(const std::string& text) {
+  const auto profile = parse(text);
+  return profile ? "no error" : profile.error().text();
+}
+
+TEST(PipelineProfile, EveryOtherColumnIsAKnob) {
+  const auto profile = parse(
+      "stage,instruction,frequency,sms,time,energy\n"
+      "0,forward,1410,16,0.05,20\n"
+      "0,forward,1200,16,0.06,17\n"
+      "0,forward,1200,8,0.055,18\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  ASSERT_EQ(profile->instructions().size(), 1U);
+  const auto& options = profile->instructions()[0].options;
+  ASSERT_EQ(options.size(), 3U);
+  EXPECT_EQ(options[2].knob.text(), "frequency 1200, sms 8");
+  EXPECT_EQ(options[1].time, Seconds(0.06));
+  EXPECT_EQ(options[0].repeats, 1);
+  EXPECT_EQ(options[0].energy_spread, Joules(0));
+}
+
+TEST(PipelineProfile, RepeatsAreAveragedAndTheirSpreadKept) {
+  const auto profile = parse(
+      "stage,instruction,frequency,time,energy\n"
+      "0,forward,1410,0.050,20\n"
+      "0,forward,1410,0.052,22\n"
+      "0,forward,1410,0.054,24\n");
+  ASSERT_TRUE(profile);
+  const KnobOption& option = profile->instructions()[0].options[0];
+  EXPECT_EQ(option.repeats, 3);
+  EXPECT_NEAR(option.time.value(), 0.052, 1e-12);
+  EXPECT_NEAR(option.time_spread.value(), 0.002, 1e-9);
+  EXPECT_NEAR(option.energy.value(), 22, 1e-12);
+  EXPECT_NEAR(option.energy_spread.value(), 2, 1e-9);
+}
+
+TEST(PipelineProfile, ASpreadThatIsStatedIsKeptAndThatOfRepeatsComesOnTop) {
+  const auto profile = parse(
+      "stage,instruction,frequency,time,energy,time_spread\n"
+      "0,forward,1410,0.050,20,0.003\n"
+      "0,forward,1200,0.060,18,0.003\n"
+      "0,forward,1200,0.068,18,0.003\n"
+      "0,forward,1000,0.070,17,\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  const auto& options = profile->instructions()[0].options;
+  EXPECT_EQ(options[0].knob.text(), "frequency 1410");
+  EXPECT_NEAR(options[0].time_spread.value(), 0.003, 1e-12);
+  EXPECT_NEAR(options[1].time_spread.value(), std::hypot(0.003, 0.008 / std::sqrt(2)), 1e-9);
+  EXPECT_EQ(options[2].time_spread.value(), 0);
+  const auto below =
+      parse("stage,instruction,frequency,time,energy,time_spread\n0,forward,1410,0.050,20,-1\n");
+  ASSERT_FALSE(below);
+  EXPECT_THAT(below.error().text(), HasSubstr("line 2"));
+}
+
+TEST(PipelineProfile, GpusOfAStageTakeTheSlowestsTimeAndAllTheirEnergy) {
+  const auto profile = parse(
+      "rank,dp_rank,pp_rank,tp_rank,instruction,frequency,time,energy\n"
+      "0,0,0,0,forward,1410,0.050,20\n"
+      "1,0,0,1,forward,1410,0.056,23\n"
+      "2,1,0,0,forward,1410,0.052,22\n"
+      "3,1,0,1,forward,1410,0.054,25\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  const KnobOption& option = profile->instructions()[0].options[0];
+  EXPECT_NEAR(option.time.value(), 0.055, 1e-12);  // replicas are repeats, tensor ranks are not
+  EXPECT_NEAR(option.energy.value(), 21 + 24, 1e-12);
+  EXPECT_EQ(option.repeats, 2);
+}
+
+TEST(PipelineProfile, ChunksAreToldApartOnlyWhereTheProfileDoes) {
+  const auto plain = parse("stage,instruction,f,time,energy\n0,forward,1,0.05,20\n");
+  ASSERT_TRUE(plain);
+  EXPECT_TRUE(plain->find(0, 1, "Forward"));
+  const auto chunked = parse(
+      "stage,chunk,instruction,f,time,energy\n"
+      "0,0,forward,1,0.05,20\n0,1,forward,1,0.07,30\n");
+  ASSERT_TRUE(chunked);
+  EXPECT_EQ((*chunked->find(0, 1, "forward"))->options[0].time, Seconds(0.07));
+  const auto missing = chunked->find(0, 2, "forward");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+}
+
+TEST(PipelineProfile, WhatIsMissingIsNamedWithWhatThereIs) {
+  const auto profile = parse("stage,instruction,f,time,energy\n0,forward,1,0.05,20\n");
+  ASSERT_TRUE(profile);
+  const auto found = profile->find(0, 0, "backward");
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().text(), HasSubstr("no instruction 'backward' for stage 0"));
+  EXPECT_THAT(found.error().text(), HasSubstr("forward"));
+}
+
+TEST(PipelineProfile, BadRowsAreRefusedWithTheirLine) {
+  const std::string head = "stage,instruction,f,time,energy\n0,forward,1,0.05,20\n";
+  EXPECT_THAT(error_of(head + "x,forward,2,0.05,20\n"), HasSubstr("p.csv line 3"));
+  EXPECT_THAT(error_of(head + "-1,forward,2,0.05,20\n"), HasSubstr("line 3"));
+  EXPECT_THAT(error_of(head + "1.5,forward,2,0.05,20\n"), HasSubstr("line 3"));
+  EXPECT_THAT(error_of(head + "0,,2,0.05,20\n"), HasSubstr("line 3: the instruction is empty"));
+  EXPECT_THAT(error_of(head + "0,forward,2,0,20\n"), HasSubstr("line 3: time 0 s"));
+  EXPECT_THAT(error_of(head + "0,forward,2,-1,20\n"), HasSubstr("line 3: time -1 s"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,-20\n"), HasSubstr("energy -20 J"));
+  EXPECT_THAT(error_of(head + "0,forward,2,nan,20\n"), HasSubstr("line 3"));
+  EXPECT_THAT(error_of(head + "2,forward,2,0.05,20\n"),
+              HasSubstr("none of its rows is of stage 1"));
+  EXPECT_THAT(error_of("stage,instruction,f,time,energy\n"), HasSubstr("no rows"));
+  EXPECT_THAT(error_of("stage,f,time,energy\n0,1,1,1\n"), HasSubstr("instruction"));
+  EXPECT_THAT(error_of("instruction,f,time,energy\nforward,1,1,1\n"), HasSubstr("stage"));
+}
+
+TEST(PipelineProfile, ScalesTimesEnergiesAndTheirSpreads) {
+  auto profile = parse("stage,instruction,f,time,energy\n0,a,1,0.05,20\n0,a,1,0.07,24\n");
+  ASSERT_TRUE(profile);
+  profile->scale(10, 80);
+  const KnobOption& option = profile->instructions()[0].options[0];
+  EXPECT_NEAR(option.time.value(), 0.6, 1e-12);
+  EXPECT_NEAR(option.energy.value(), 22 * 80, 1e-9);
+  EXPECT_GT(option.time_spread.value(), 0.1);
+}
+
+TEST(BlockingPower, ATableSaysItForEachSettingAndTheHighestElsewhere) {
+  const TempTree tree;
+  tree.write_bytes("power.csv", "frequency,power\n1410,90\n210,60\n");
+  const auto power = read_blocking_power(tree.path() + "/power.csv");
+  ASSERT_TRUE(power) << power.error().text();
+  EXPECT_EQ(power->least(), Watts(60));
+  EXPECT_EQ(power->at(Config(std::vector<Setting>{{"frequency", "210"}})), Watts(60));
+  EXPECT_EQ(power->at(Config(std::vector<Setting>{{"frequency", "999"}})), Watts(90));
+  tree.write_bytes("bad.csv", "frequency,power\n1410,-90\n");
+  const auto bad = read_blocking_power(tree.path() + "/bad.csv");
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().text(), HasSubstr("line 2"));
+}
+
+}  // namespace
+}  // namespace perjoule
