@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/signals_kept.h"
+
 namespace perjoule {
 
 /// Calls `work` for 0 to `count` - 1 from as many threads as there are processors, and returns when
@@ -24,7 +26,10 @@ void in_parallel(std::size_t count, const Work& work) {
   };
   std::vector<std::jthread> others;
   const std::size_t threads = std::min<std::size_t>(count, std::thread::hardware_concurrency());
-  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(take);
+  {
+    const SignalsKept kept;
+    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(take);
+  }
   take();
 }
 

@@ -45,6 +45,12 @@ std::vector<Summary> folded(const std::vector<Summary>& all) {
   return rows;
 }
 
+/// Where other programs say that a pipeline straggles.
+void tell_of_server(const std::string& path) {
+  complain("the plan server listens at " + path +
+           " (perjoule pipeline straggler PIPELINE --slowdown FACTOR --server it)");
+}
+
 void show_saving(const PlanService& service) {
   const auto both = service.comparison();
   if (!both) return;
@@ -58,10 +64,9 @@ void show_saving(const PlanService& service) {
       both->plan.time / both->highest.time, saved.status_text(), name_of(saved.boundary),
       name_of(saved.grade()),
       both->in_turns
-          ? fmt::format(
-                "Compared in turns: {} iterations of the plan, half of them before and half "
-                "behind {} at the highest clock.",
-                both->plan.iterations, both->highest.iterations)
+          ? fmt::format("Compared in turns: {} iterations of the plan, before and behind {} "
+                        "at the highest setting.",
+                        both->plan.iterations, both->highest.iterations)
           : "Compared one behind the other, not in turns: what the GPUs warmed up in between is in "
             "it."));
 }
@@ -130,6 +135,7 @@ Result<PipelineJobEnd> run_pipeline_job(PlanService& service, const Arguments& a
   std::atomic<bool> lost = false;
   PJ_TRY(const auto server,
          PlanServer::start(folder.path() + "/plan", service, [&](int) { lost = true; }));
+  tell_of_server(server->path());
   CommandOptions options;
   options.spawn.arguments = arguments.command();
   options.spawn.variables = {{"PERJOULE_PIPELINE", server->path()}};

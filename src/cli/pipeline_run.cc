@@ -72,7 +72,7 @@ void show_profile(const MeasuredProfile::Answer& measured) {
                  to_text(option.energy), to_text(option.energy_spread * 2)});
     }
   }
-  print("\n" + table.text() + "\nA GPU that waits draws");
+  print("\n" + table.text() + "\nThe GPUs of a stage that wait draw");
   for (const BlockingPower::AtKnob& one : measured.power.by_knob)
     print(fmt::format(" {} at {};", to_text(one.power, 3), one.knob.text()));
   print("\n");
@@ -136,14 +136,16 @@ Result<int> run(const Arguments& arguments) {
     complain(fmt::format("pipeline run: {} ended without leaving; clocks are put back",
                          counted(end.lost_ranks, "rank")));
   }
-  if (service->summaries().empty()) complain("pipeline run: no rank joined");
-  return end.command.status;
+  if (service->ranks() == 0) complain("pipeline run: no rank joined");
+  // The training's own failure says more than what could not be measured of it.
+  const bool nothing = service->failure() || service->summaries().empty();
+  return nothing && end.command.status == 0 ? kOwnFailure : end.command.status;
 }
 
 const std::vector<Option> kOutputs = {
     {"output", "FILE", "write the profile: CSV, as pipeline plan takes it"},
     {"power-output", "FILE",
-     "write what a waiting GPU draws by setting, as --blocking-power takes it"},
+     "write what the GPUs of a stage that wait draw by setting, as --blocking-power takes it"},
 };
 
 constexpr char kRanks[] =

@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <thread>
 
+#include "base/signals_kept.h"
 #include "device/plain_device.h"
 
 namespace perjoule {
@@ -54,23 +54,6 @@ std::optional<Watts> sound(std::optional<double> watts) {
   if (!watts || !std::isfinite(*watts) || *watts < 0 || *watts > 1e6) return std::nullopt;
   return Watts(*watts);
 }
-
-/// Keeps signals from threads that are started meanwhile, libcurl's among them: they are the
-/// program's main thread's to take, and one that reached another would end the program.
-class SignalsKept {
- public:
-  SignalsKept() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsKept() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsKept(const SignalsKept&) = delete;
-  SignalsKept& operator=(const SignalsKept&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 class RedfishNode final : public PlainDevice {
  public:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/signals_kept.h"
+
 namespace perjoule {
 namespace {
 
@@ -22,6 +24,7 @@ GpuWatch::GpuWatch(std::vector<Device*> devices, std::string procfs, const Clock
 void GpuWatch::start(std::int64_t root) {
   if (usage_.empty() || root <= 0) return;
   usage_.begin(clock_.now());
+  const SignalsKept kept;
   thread_ = std::jthread([this, root](const std::stop_token& stop) { watch(stop, root); });
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/signals_kept.h"
+
 namespace perjoule {
 namespace {
 
@@ -75,6 +77,7 @@ Result<std::unique_ptr<Sampler>> Sampler::start(Meter& meter, Seconds every, Sam
   if (::timerfd_settime(sampler->timer_.get(), 0, &spec, nullptr) != 0) {
     return Error::from_errno(errno, "setting the sampler's period");
   }
+  const SignalsKept kept;
   sampler->thread_ = std::thread([raw = sampler.get()] { raw->loop(); });
   return sampler;
 }

@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/signals_kept.h"
+
 namespace perjoule {
 namespace {
 
@@ -78,6 +80,7 @@ Result<std::unique_ptr<LineServer>> LineServer::listen(const std::string& path,
     ::unlink(path.c_str());
     return Error::from_errno(number, "making an event");
   }
+  const SignalsKept kept;
   server->thread_ = std::thread([raw = server.get()] { raw->serve(); });
   return server;
 }

@@ -38,15 +38,19 @@ std::vector<std::uint32_t> settings_in_force(const PipelineProblem& problem,
   return force;
 }
 
+std::uint32_t activity_before(const PipelineSchedule& schedule, std::size_t stage, std::size_t i) {
+  return schedule.number(stage, (i > 0 ? i : schedule.stages[stage].size()) - 1);
+}
+
 std::vector<Ticks> switch_setups(const PipelineProblem& problem,
                                  std::span<const std::uint32_t> force) {
   if (!problem.switches_take_time()) return {};
   std::vector<Ticks> setups(force.size());
   const PipelineSchedule& schedule = problem.schedule();
   for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
-    for (std::size_t i = 1; i < schedule.stages[stage].size(); ++i) {
+    for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
       const std::uint32_t a = schedule.number(stage, i);
-      setups[a] = problem.switch_ticks(force[a - 1], force[a]);
+      setups[a] = problem.switch_ticks(force[activity_before(schedule, stage, i)], force[a]);
     }
   }
   return setups;
@@ -89,7 +93,7 @@ Iteration simulate_iteration(const PipelineProblem& problem,
       free = iteration.start[a] + durations[a];
       stage.busy += problem.seconds(durations[a]);
       stage.working += chosen(a).energy;
-      if (force[before] != force[a]) ++stage.switches;
+      if (force[activity_before(schedule, s, a - first)] != force[a]) ++stage.switches;
     }
     if (count > 0) {
       wait(iteration.makespan, first + count - 1);

@@ -14,10 +14,11 @@ namespace perjoule {
 /// One stage's part of an iteration.
 struct StageIteration {
   Seconds busy;
-  Seconds waited;            ///< busy and waited are the iteration's time together
-  Joules working;            ///< while instructions ran, and for changes of setting
-  Joules waiting;            ///< while the stage waited
-  std::size_t switches = 0;  ///< neighbouring instructions at unlike settings
+  Seconds waited;  ///< busy and waited are the iteration's time together
+  Joules working;  ///< while instructions ran, and for changes of setting
+  Joules waiting;  ///< while the stage waited
+  /// Neighbouring instructions at unlike settings, the last one and the next iteration's first too.
+  std::size_t switches = 0;
   Joules energy() const { return working + waiting; }
 };
 
@@ -41,8 +42,13 @@ struct Iteration {
 std::vector<std::uint32_t> settings_in_force(const PipelineProblem& problem,
                                              std::span<const std::uint32_t> option);
 
+/// The activity before the i-th one of a stage in time; before the first that is the last one, for
+/// iterations follow one another.
+std::uint32_t activity_before(const PipelineSchedule& schedule, std::size_t stage, std::size_t i);
+
 /// How long after the one before it on its stage each activity begins at the earliest: what a
-/// change of setting takes. Empty where it takes no time.
+/// change of setting takes. The first one of a stage begins so long behind the iteration, since the
+/// one before it may end with the iteration before. Empty where changes take no time.
 std::vector<Ticks> switch_setups(const PipelineProblem& problem,
                                  std::span<const std::uint32_t> force);
 

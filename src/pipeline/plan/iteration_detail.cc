@@ -15,7 +15,7 @@ std::vector<ActivityDetail> activity_details(const PipelineProblem& problem,
       details[a].start = iteration.start[a];
       details[a].end = iteration.start[a] + durations[a];
       details[a].knob = force[a];
-      details[a].switched = i > 0 && details[a].knob != details[a - 1].knob;
+      details[a].switched = force[a] != force[activity_before(schedule, stage, i)];
     }
   }
   const std::vector<Ticks> latest = latest_ends(problem.network(), problem.order(), durations,

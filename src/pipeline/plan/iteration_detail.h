@@ -19,7 +19,7 @@ struct ActivityDetail {
   Ticks end = 0;
   Ticks slack = 0;         ///< so much later it could end without the iteration taking longer
   std::uint32_t knob = 0;  ///< into problem.knobs()
-  bool switched = false;   ///< its setting is not that of the instruction before it on its stage
+  bool switched = false;   ///< its setting is not that of the one before (iteration.h)
 };
 
 /// By activity. `option` is what `iteration` was simulated with.

@@ -53,9 +53,10 @@ class Sampler {
       waiting_[a] = problem.power().at(problem.knobs()[force[a]]);
     }
     for (const auto& steps : problem.schedule().stages) {
-      for (std::size_t i = 1; i < steps.size(); ++i) {
+      for (std::size_t i = 0; i < steps.size(); ++i) {
         const std::uint32_t a = problem.schedule().number(stages_, i);
-        if (force[a] != force[a - 1]) switching_ += problem.switching().energy;
+        if (force[a] != force[activity_before(problem.schedule(), stages_, i)])
+          switching_ += problem.switching().energy;
       }
       ++stages_;
     }

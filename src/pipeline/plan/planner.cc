@@ -38,6 +38,19 @@ PipelinePlan with_settings_kept(const PipelineProblem& problem, std::span<const 
              : keep_equal_settings(problem, plan);
 }
 
+/// A slower plan that draws more until its time than a faster one is no plan: the faster one waits.
+/// Effective energies are in order already; what waiting draws above the least power, and changes of
+/// setting, are not in them.
+void level(const PipelineProblem& problem, std::vector<PlannedIteration>& plans) {
+  for (std::size_t i = 1; i < plans.size(); ++i) {
+    PipelinePlan faster = plans[i - 1].plan;
+    faster.requested = plans[i].plan.requested;
+    faster.bound = plans[i].plan.bound;
+    PlannedIteration waits = planned(problem, faster);
+    if (waits.energy < plans[i].energy) plans[i] = std::move(waits);
+  }
+}
+
 }  // namespace
 
 Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanRequest& request) {
@@ -104,6 +117,7 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
       study.plans_[i] = planned(problem, with_settings_kept(problem, plans, plans[i], nullptr));
     });
   }
+  if (!problem.power().by_knob.empty() || problem.switching().any()) level(problem, study.plans_);
   return study;
 }
 
@@ -133,8 +147,8 @@ const Schedule& PipelineStudy::schedule_near(Ticks makespan) const {
 
 const PlannedIteration& PipelineStudy::for_straggler(Ticks until, StragglerPolicy policy) const {
   const Ticks cap = policy == StragglerPolicy::kLeastAlone ? std::min(until, least_energy_) : until;
-  // By what was asked for, which is in order; no plan takes longer, and none less energy than one
-  // behind it.
+  // By what was asked for, which is in order; no plan takes longer, and none more energy until its
+  // time than one before it would.
   const auto after = std::partition_point(
       plans_.begin(), plans_.end(),
       [cap](const PlannedIteration& one) { return one.plan.requested <= cap; });

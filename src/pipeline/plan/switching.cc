@@ -87,18 +87,25 @@ class Trial {
     dwells_ = true;
     for (std::size_t stage = 0; stage < schedule.stages.size(); ++stage) {
       Ticks run = 0;
-      bool changed = false;
+      Ticks first_run = -1;
       for (std::size_t i = 0; i < schedule.stages[stage].size(); ++i) {
         const std::uint32_t a = schedule.number(stage, i);
+        switches_ += force[a] != force[activity_before(schedule, stage, i)] ? 1 : 0;
         if (i > 0 && force[a] != force[a - 1]) {
-          ++switches_;
-          dwells_ = dwells_ && run >= dwell;
+          if (first_run < 0) {
+            first_run = run;
+          } else {
+            dwells_ = dwells_ && run >= dwell;
+          }
           run = 0;
-          changed = true;
         }
         run += durations[a];
       }
-      dwells_ = dwells_ && (!changed || run >= dwell);
+      if (first_run < 0) continue;  // one setting throughout
+      // The last run goes on with the next iteration's first.
+      const std::uint32_t first = schedule.number(stage, 0);
+      const bool goes_on = force[first] == force[activity_before(schedule, stage, 0)];
+      dwells_ = dwells_ && (goes_on ? first_run + run >= dwell : std::min(first_run, run) >= dwell);
     }
     cost_ += static_cast<double>(switches_) * problem_->switching().energy.value();
   }
@@ -206,19 +213,18 @@ class Search {
     }
     return option;
   }
-  /// Changes of setting between activities from - 1 and to, within their stage, where those in
-  /// between have `knob` if they can.
+  /// Changes of setting between activities from - 1 and to of a stage, where those in between have
+  /// `knob` if they can; round the end of the iteration where they reach it.
   int switches_with(std::uint32_t from, std::uint32_t to, std::uint32_t first, std::uint32_t end,
                     std::optional<std::uint32_t> knob) const {
+    const auto its = [&](std::uint32_t a) {
+      const bool given = a >= from && a < to && knob && best_.option_at(a, *knob);
+      return given ? *knob : best_.knob(a);
+    };
     int count = 0;
-    std::optional<std::uint32_t> before;
-    if (from > first) before = best_.knob(from - 1);
-    for (std::uint32_t a = from; a < std::min(to + 1, end); ++a) {
-      const bool given = a < to && knob && best_.option_at(a, *knob);
-      const std::uint32_t its = given ? *knob : best_.knob(a);
-      count += before && *before != its ? 1 : 0;
-      before = its;
-    }
+    for (std::uint32_t a = std::max(from, first + 1); a < std::min(to + 1, end); ++a)
+      count += its(a) != its(a - 1) ? 1 : 0;
+    if (from == first || to == end) count += its(first) != its(end - 1) ? 1 : 0;
     return count;
   }
   /// Whether an instruction would take longer than its slack, and none less than now, so that the

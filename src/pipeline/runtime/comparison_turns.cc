@@ -10,6 +10,7 @@ ComparisonTurns::Turn ComparisonTurns::next(const void* plan, bool straggling) {
     plan_ = plan;
     if (straggling) return turn_;
   }
+  if (turn_ == Turn::kPlan && count_ >= length_ && plan != settled_) return turn_;
   if (count_ == length_) {
     count_ = 0;
     if (turn_ == Turn::kPlanAgain) {

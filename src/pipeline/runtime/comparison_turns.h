@@ -2,11 +2,13 @@
 //
 //   ComparisonTurns turns(8);
 //   switch (turns.next(plan, straggling)) { ... }    // once an iteration
+//   turns.settle(plan);                              // nothing is to be learnt of it any more
 //
 // Chips warm up for minutes, and a warm one draws more: what ran first looks frugal. So a plan that
-// has stood for as many iterations as are compared is left for as many at the highest setting, and
-// taken up again; the mean of before and after is what a steady drift leaves comparable. A plan is
-// compared once; another plan, or a straggler, in the middle starts it all over.
+// nothing more was learnt of, and that has stood for as many iterations as are compared, is left
+// for as many at the highest setting, and taken up again; the mean of before and after is what a
+// steady drift leaves comparable. A plan is compared once; another plan, or a straggler, in the
+// middle starts it all over.
 #pragma once
 
 namespace perjoule {
@@ -19,6 +21,8 @@ class ComparisonTurns {
   enum class Turn { kPlan, kHighest, kPlanAgain };
   /// What the next iteration is for. `plan` tells plans apart.
   Turn next(const void* plan, bool straggling);
+  /// The plan is as good as what is known of the hardware; until then it is not compared.
+  void settle(const void* plan) { settled_ = plan; }
   /// Whether a new plan had better wait: the comparison is under way.
   bool under_way() const { return turn_ != Turn::kPlan; }
 
@@ -28,6 +32,7 @@ class ComparisonTurns {
   int count_ = 0;  ///< iterations of the turn
   bool done_ = false;
   const void* plan_ = nullptr;
+  const void* settled_ = nullptr;
 };
 
 }  // namespace perjoule

@@ -6,6 +6,12 @@
 #include "base/text.h"
 
 namespace perjoule {
+namespace {
+
+// Changes of setting that are remembered: some iterations of a plan with many.
+constexpr std::size_t kRemembered = 4096;
+
+}  // namespace
 void DriftWatch::add(int stage, const PipelineStep& step, Seconds took, Seconds expected,
                      std::optional<Seconds> before) {
   Times& times = times_[{stage, step.chunk, step.instruction}];
@@ -23,6 +29,14 @@ bool DriftWatch::drifted() const {
 }
 
 std::optional<SwitchLaw> DriftWatch::switch_law() const {
+  std::vector<SwitchSample> all(seen_.begin(), seen_.end());
+  const std::vector<SwitchSample> now = switches();
+  all.insert(all.end(), now.begin(), now.end());
+  return SwitchLaw::fit(all);
+}
+
+/// Since the last restart.
+std::vector<SwitchSample> DriftWatch::switches() const {
   std::vector<SwitchSample> samples;
   for (const auto& [key, times] : times_) {
     const double ratio = times.ratio();
@@ -30,7 +44,7 @@ std::optional<SwitchLaw> DriftWatch::switch_law() const {
       samples.push_back({1 - one.expected / one.before, Seconds(one.took - ratio * one.expected)});
     }
   }
-  return SwitchLaw::fit(samples);
+  return samples;
 }
 
 PipelineProfile DriftWatch::scaled(const PipelineProfile& profile,
@@ -50,6 +64,8 @@ PipelineProfile DriftWatch::scaled(const PipelineProfile& profile,
 }
 
 void DriftWatch::restart() {
+  for (const SwitchSample& one : switches()) seen_.push_back(one);
+  while (seen_.size() > kRemembered) seen_.pop_front();
   for (auto& [key, times] : times_) {
     times.ratios.clear();
     times.switched.clear();

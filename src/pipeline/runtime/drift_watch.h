@@ -15,6 +15,7 @@
 // the others.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -41,8 +42,8 @@ class DriftWatch {
   bool iteration() { return ++iterations_ >= patience_; }
   /// Whether an instruction's time is off by more than the tolerance from what was scaled last.
   bool drifted() const;
-  /// How much longer instructions take for a change of setting before them; none where too few
-  /// were seen.
+  /// How much longer instructions take for a change of setting before them, of all changes that
+  /// were seen lately: a plan that has few must not unlearn why. None where too few were seen.
   std::optional<SwitchLaw> switch_law() const;
   /// The first profile with every instruction's options scaled by its ratio.
   PipelineProfile scaled(const PipelineProfile& profile, const PipelineSchedule& schedule);
@@ -63,10 +64,13 @@ class DriftWatch {
     double applied = 1;  ///< ratio by which it was scaled last
     double ratio() const { return ratios.empty() ? applied : median(ratios); }
   };
+  std::vector<SwitchSample> switches() const;
+
   double tolerance_;
   int patience_;
   int iterations_ = 0;
   std::map<std::tuple<int, int, std::uint32_t>, Times> times_;  ///< by stage, chunk, instruction
+  std::deque<SwitchSample> seen_;                               ///< before the last restart
 };
 
 }  // namespace perjoule

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "base/signals_kept.h"
+
 namespace perjoule {
 
 KnobThread::KnobThread(KnobJournal journal) : journal_(std::move(journal)) {
+  const SignalsKept kept;
   thread_ = std::thread([this] { run(); });
 }
 

@@ -55,6 +55,8 @@ void PlanService::follow_drift(const Rank& rank, const IterationReport& report,
     start_planning(drift_.scaled(first_plans_->profile(), schedule_), plans_->power());
   } else if (learnt_switching || learnt_margin) {
     start_planning(plans_->profile(), plans_->power());
+  } else if (decision.usual == usual_) {
+    turns_.settle(usual_.get());
   }
   drift_.restart();
 }

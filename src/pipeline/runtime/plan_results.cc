@@ -5,14 +5,18 @@
 
 namespace perjoule {
 
-/// Of an iteration, over all ranks; none where none has reported one.
+/// Of an iteration, over all ranks; none where none has reported one, missing where some have not:
+/// a sum over some of them looks like a saving.
 std::optional<Energy> PlanService::energy_of(const Stretch& stretch) const {
   std::optional<Energy> energy;
+  std::size_t told = 0;
   for (const auto& [number, rank] : stretch.ranks) {
     if (rank.iterations() == 0) continue;
+    ++told;
     const Energy its = rank.mean_energy(ranks_[static_cast<std::size_t>(number)].place.counter);
     energy = energy ? *energy + its : its;
   }
+  if (energy && told < ranks_in_all()) energy->status = Status::kMissing;
   return energy;
 }
 
@@ -41,6 +45,11 @@ std::optional<PlanService::Summary> PlanService::summary_of(const Stretch& stret
   summary.planned_energy = decision.usual->energy * (job_.pipelines - waiting) +
                            (decision.waiting ? decision.waiting->energy * waiting : Joules(0));
   return summary;
+}
+
+std::size_t PlanService::ranks() const {
+  const std::lock_guard lock(mutex_);
+  return ranks_.size();
 }
 
 std::vector<PlanService::Summary> PlanService::summaries() const {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/signals_kept.h"
+
 namespace perjoule {
 namespace {
 
@@ -245,6 +247,21 @@ Outcome PlanService::leave(int rank, const std::optional<IterationReport>& repor
   return {};
 }
 
+/// A training of fewer microbatches, or of another schedule, cannot be run as planned.
+void PlanService::check_all_ran(const Rank& rank, const IterationReport& report) {
+  const auto ran = std::count_if(report.took.begin(), report.took.end(),
+                                 [](Seconds took) { return std::isfinite(took.value()); });
+  if (failure_ || ran == static_cast<std::ptrdiff_t>(report.took.size())) return;
+  failure_ =
+      Error::invalid_argument(
+          fmt::format("the rank of stage {} of pipeline {} ran {} of the {} instructions that "
+                      "it has in the schedule, in iteration {}",
+                      rank.place.stage, rank.place.pipeline, ran, report.took.size(),
+                      report.iteration),
+          "--microbatches, --schedule and --chunks must be those of the training")
+          .value();
+}
+
 Outcome PlanService::take(int rank_number, const IterationReport& report) {
   Rank& rank = ranks_[static_cast<std::size_t>(rank_number)];
   const auto& order = schedule_.stages[static_cast<std::size_t>(rank.place.stage)];
@@ -253,6 +270,7 @@ Outcome PlanService::take(int rank_number, const IterationReport& report) {
   const auto known = decisions_.find(report.iteration);
   if (known == decisions_.end() || report.iteration <= rank.told) return {};
   rank.told = report.iteration;
+  check_all_ran(rank, report);
   const Decision decision = known->second;
   std::optional<Seconds> needed = report.end;
   // The counter may only now tell how the one before ended.
@@ -280,12 +298,10 @@ Outcome PlanService::take(int rank_number, const IterationReport& report) {
 }
 
 void PlanService::look_for_end_of_profile() {
-  const auto expected =
-      static_cast<std::size_t>(job_.pipelines * job_.tensor) * schedule_.stages.size();
   if (request_.profile || measured_ || failure_ || planning_) return;
   std::size_t through = 0;
   for (const Rank& rank : ranks_) through += rank.told + 1 >= profile_ends() ? 1 : 0;
-  if (through < expected) return;
+  if (through < ranks_in_all()) return;
   Result<MeasuredProfile::Answer> answer = measuring_.answer("profile of this training");
   if (!answer) {
     failure_ = answer.error();
@@ -299,6 +315,7 @@ void PlanService::start_planning(PipelineProfile profile, BlockingPower power) {
   // The last planner has done its work, for planning_ is false.
   if (planner_.joinable()) planner_.join();
   planning_ = true;
+  const SignalsKept kept;
   planner_ = std::thread([this, profile = std::move(profile), power = std::move(power),
                           request = request_.plans, before = plans_] {
     // All plans of a large pipeline take longer than an iteration; the next one's need not.
@@ -322,6 +339,7 @@ void PlanService::start_planning(PipelineProfile profile, BlockingPower power) {
     if (!first_plans_) first_plans_ = plans_;
     usual_ = shared(plans_->usual());
     waiting_.reset();
+    drift_.restart();  // what is learnt next is of this plan
   });
 }
 

@@ -96,6 +96,8 @@ class PlanService {
     Joules planned_energy;        ///< of all pipelines
     double gap = 0;
   };
+  /// How many have joined.
+  std::size_t ranks() const;
   std::vector<Summary> summaries() const;
   /// The plan beside the highest setting, an iteration of each.
   struct Comparison {
@@ -155,11 +157,15 @@ class PlanService {
   };
 
   PlanService(PipelineJob job, RuntimeRequest request, PipelineSchedule schedule);
+  std::size_t ranks_in_all() const {
+    return static_cast<std::size_t>(job_.pipelines * job_.tensor) * schedule_.stages.size();
+  }
   Decision decide(std::int64_t iteration);
   void decide_plan(Decision& decision);
   std::optional<Summary> summary_of(const Stretch& stretch) const;
   std::int64_t profile_ends() const;
   Outcome take(int rank, const IterationReport& report);
+  void check_all_ran(const Rank& rank, const IterationReport& report);
   void look_for_end_of_profile();
   void follow_drift(const Rank& rank, const IterationReport& report, const Decision& decision);
   bool learn_switching();

@@ -83,13 +83,25 @@ std::vector<std::uint32_t> ActivityNetwork::find_cycle() const {
   return walk;
 }
 
+namespace {
+
+/// Whether an activity comes behind the one that is numbered before it.
+bool follows_the_one_before(const ActivityNetwork& network, std::uint32_t activity) {
+  const auto before = network.predecessors(activity);
+  return activity > 0 && std::find(before.begin(), before.end(), activity - 1) != before.end();
+}
+
+}  // namespace
+
 EarliestTimes earliest_times(const ActivityNetwork& network, std::span<const std::uint32_t> order,
                              std::span<const Ticks> durations, std::span<const Ticks> setup) {
   EarliestTimes times;
   times.start.assign(network.size(), 0);
   for (const std::uint32_t activity : order) {
     if (!setup.empty() && setup[activity] > 0) {
-      const Ticks before = times.start[activity - 1] + durations[activity - 1];
+      const Ticks before = follows_the_one_before(network, activity)
+                               ? times.start[activity - 1] + durations[activity - 1]
+                               : 0;
       times.start[activity] = std::max(times.start[activity], before + setup[activity]);
     }
     const Ticks end = times.start[activity] + durations[activity];
@@ -111,7 +123,7 @@ std::vector<Ticks> latest_ends(const ActivityNetwork& network, std::span<const s
     for (const std::uint32_t before : network.predecessors(activity)) {
       ends[before] = std::min(ends[before], start);
     }
-    if (!setup.empty() && setup[activity] > 0)
+    if (!setup.empty() && setup[activity] > 0 && follows_the_one_before(network, activity))
       ends[activity - 1] = std::min(ends[activity - 1], start - setup[activity]);
   }
   return ends;

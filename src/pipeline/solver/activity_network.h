@@ -48,8 +48,9 @@ class ActivityNetwork {
 
 /// When each activity begins if all begin as early as they can, and when the last one ends.
 /// `order` is a topological order, `durations` one an activity. Where `setup` is given and above 0
-/// for an activity, it begins so long behind the end of the one that is numbered before it, which
-/// must be one of its predecessors. O(activities + precedences).
+/// for an activity, it begins so long behind the end of the one that is numbered before it; where
+/// that is none of its predecessors, so long behind the beginning of all. O(activities +
+/// precedences).
 struct EarliestTimes {
   std::vector<Ticks> start;
   Ticks makespan = 0;
