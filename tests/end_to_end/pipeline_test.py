@@ -150,6 +150,21 @@ class Pipeline(CommandTest):
         self.refused(profile(), "--microbatches", "8", "--schedule", "zb-v", wanted=("'weight'", "stage 0"))
         self.refused(profile(), "--microbatches", "8", "--stage-end", "step", wanted=("'step'",))
 
+    def test_settings_that_not_all_gpus_of_a_stage_have_are_left_out_and_it_is_said(self):
+        rows = ["stage,tp_rank,instruction,clock,time,energy"]
+        for gpu in (0, 1):
+            for name in ("forward", "backward"):
+                rows += [f"0,{gpu},{name},{clock},{0.05 * slower},{15 * cheaper}" for clock, (slower, cheaper) in CLOCKS.items()]
+        table = self.write("p.csv", "\n".join(rows[:-1]) + "\n")
+        for verb in ("plan", "compare", "simulate"):
+            with self.subTest(verb):
+                result = self.call("pipeline", verb, table, *COMMON, "--microbatches", "4")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn("1 setting left out, not measured on all GPUs of the stage: backward of stage 0 at clock 1000 "
+                              "(tp_rank 1 has no row)", result.stderr)
+        self.refused("\n".join(row for row in rows if not row.startswith("0,1,backward")) + "\n", "--microbatches", "4",
+                     wanted=("backward of stage 0 was measured at no setting on all 2 GPUs of the stage", "tp_rank 1 has none"))
+
     def test_a_shape_that_a_schedule_has_not_is_refused(self):
         self.refused(profile(), wanted=("--microbatches",))
         self.refused(profile(), "--microbatches", "0", wanted=("--microbatches 0",))
