@@ -170,13 +170,23 @@ KnobOption together(Config knob, const std::vector<OfGpu>& by_gpu) {
   return option;
 }
 
+/// What an instruction is known by: names in another case are the same, here as in find().
+std::string lower_case(std::string_view name) {
+  std::string lower(name);
+  // As equals_ignoring_case() has it: no locale, letters of ASCII alone.
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
 class Gathering {
  public:
   Gathering(std::string_view name, std::string_view gpu_name) : name_(name), gpu_name_(gpu_name) {}
 
   void add(const Row& row, const Config& knob) {
     const auto [at, is_new] = index_.try_emplace(
-        {row.stage, row.chunk, std::string(row.instruction)}, instructions_.size());
+        {row.stage, row.chunk, lower_case(row.instruction)}, instructions_.size());
     if (is_new) {
       instructions_.emplace_back();
       instructions_.back().profiled = {row.stage, row.chunk, std::string(row.instruction), {}};

@@ -51,6 +51,23 @@ TEST(PipelineProfile, RepeatsAreAveragedAndTheirSpreadKept) {
   EXPECT_NEAR(option.energy_spread.value(), 2, 1e-9);
 }
 
+TEST(PipelineProfile, NamesInAnotherCaseAreTheSameInstruction) {
+  const auto profile = parse(
+      "stage,instruction,frequency,time,energy\n"
+      "0,Forward,1410,0.050,20\n"
+      "0,forward,1410,0.054,24\n"
+      "0,FORWARD,1200,0.060,18\n"
+      "1,forward,1410,0.050,20\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  ASSERT_EQ(profile->instructions().size(), 2U);
+  const ProfiledInstruction& first = profile->instructions()[0];
+  EXPECT_EQ(first.name, "Forward");  // as it is written first
+  ASSERT_EQ(first.options.size(), 2U);
+  EXPECT_EQ(first.options[0].repeats, 2);
+  EXPECT_NEAR(first.options[0].energy.value(), 22, 1e-12);
+  EXPECT_EQ(*profile->find(0, 0, "fOrWaRd"), &first);
+}
+
 TEST(PipelineProfile, ASpreadThatIsStatedIsKeptAndThatOfRepeatsComesOnTop) {
   const auto profile = parse(
       "stage,instruction,frequency,time,energy,time_spread\n"
