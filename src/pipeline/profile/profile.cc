@@ -120,9 +120,10 @@ Result<BlockingPower> read_blocking_power(const std::string& path) {
   BlockingPower power;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     PJ_TRY(const double watts, table.number(row, power_column));
-    if (watts < 0) {
+    if (watts < 0 || watts > kMostPower.value()) {
       return Error::invalid_argument(
-          fmt::format("{} line {}: power below zero: {} W", path, table.line(row), watts));
+          fmt::format("{} line {}: power {} W", path, table.line(row), watts),
+          fmt::format("what a GPU that waits draws is from 0 to {:g} W", kMostPower.value()));
     }
     power.by_knob.push_back({knobs.at(row), Watts(watts)});
     // What is not listed waits at the highest power that is: a bound from above.

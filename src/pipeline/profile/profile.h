@@ -27,6 +27,12 @@
 
 namespace perjoule {
 
+/// Beyond these a figure is no measurement but a slip or another unit: 30 years, and a megawatt for
+/// as long. Sums over all instructions of an iteration, and of squares, stay finite below them.
+inline constexpr Seconds kMostTime{1e9};
+inline constexpr Joules kMostEnergy{1e15};
+inline constexpr Watts kMostPower{1e9};
+
 /// One way to run an instruction.
 struct KnobOption {
   Config knob;
@@ -48,6 +54,7 @@ class PipelineProfile {
  public:
   /// Refuses with file and line: a missing column, a stage that is no whole number from 0 up,
   /// stages with gaps, an empty instruction, a time that is not above zero or an energy below zero,
+  /// a time, an energy or a spread of them that is no measurement (kMostTime, kMostEnergy), and
   /// an instruction that no setting was measured for on all GPUs of its stage.
   static Result<PipelineProfile> parse(std::string_view text, std::string_view name);
   static Result<PipelineProfile> read(const std::string& path);

@@ -87,7 +87,14 @@ class RowReader {
           "a measured time is above zero and an energy not below it; time is in seconds, energy in "
           "joules");
     }
-    PJ_TRY(read.time_spread, spread(row, time_spread_, "s"));
+    if (read.time > kMostTime.value() || read.energy > kMostEnergy.value()) {
+      return Error::invalid_argument(
+          fmt::format("{}: time {} s, energy {} J", place(row), read.time, read.energy),
+          fmt::format("at most {:g} s and {:g} J are believed of one instruction; time is in "
+                      "seconds, energy in joules",
+                      kMostTime.value(), kMostEnergy.value()));
+    }
+    PJ_TRY(read.time_spread, spread(row, time_spread_, kMostTime.value(), "s"));
     return read;
   }
 
@@ -99,14 +106,14 @@ class RowReader {
   }
 
   /// 0 where it is not known.
-  Result<double> spread(std::size_t row, std::optional<std::size_t> column,
+  Result<double> spread(std::size_t row, std::optional<std::size_t> column, double most,
                         std::string_view unit) const {
     if (!column || trim(table_.cell(row, *column)).empty()) return 0.0;
     PJ_TRY(const double value, table_.number(row, *column));
-    if (value >= 0) return value;
+    if (value >= 0 && value <= most) return value;
     return Error::invalid_argument(
         fmt::format("{}: {} {} {}", place(row), table_.columns()[*column], value, unit),
-        "a standard deviation is not below zero");
+        fmt::format("a standard deviation is from 0 up, and at most {:g} {}", most, unit));
   }
 
   const CsvTable& table_;

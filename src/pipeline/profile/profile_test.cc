@@ -206,6 +206,19 @@ TEST(PipelineProfile, BadRowsAreRefusedWithTheirLine) {
   EXPECT_THAT(error_of("instruction,f,time,energy\nforward,1,1,1\n"), HasSubstr("stage"));
 }
 
+TEST(PipelineProfile, FiguresThatAreNoMeasurementsAreRefusedWithTheirLine) {
+  const std::string head =
+      "stage,instruction,f,time,energy,time_spread\n0,forward,1,0.05,20,0.001\n";
+  EXPECT_EQ(error_of(head + "0,forward,2,1e9,1e15,1e9\n"), "no error");
+  EXPECT_THAT(error_of(head + "0,forward,2,1.1e9,20,0\n"),
+              HasSubstr("p.csv line 3: time 1100000000 s"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1e308,20,0\n"), HasSubstr("line 3: time 1e+308 s"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,1.1e15,0\n"), HasSubstr("energy 1100000000000000 J"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,1e300,0\n"), HasSubstr("at most 1e+09 s and 1e+15 J"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,20,1e200\n"), HasSubstr("line 3: time_spread 1e+200"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,20,inf\n"), HasSubstr("line 3"));
+}
+
 TEST(PipelineProfile, ScalesTimesEnergiesAndTheirSpreads) {
   auto profile = parse("stage,instruction,f,time,energy\n0,a,1,0.05,20\n0,a,1,0.07,24\n");
   ASSERT_TRUE(profile);
@@ -228,6 +241,10 @@ TEST(BlockingPower, ATableSaysItForEachSettingAndTheHighestElsewhere) {
   const auto bad = read_blocking_power(tree.path() + "/bad.csv");
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().text(), HasSubstr("line 2"));
+  tree.write_bytes("most.csv", "frequency,power\n1410,1e9\n210,1.1e9\n");
+  const auto most = read_blocking_power(tree.path() + "/most.csv");
+  ASSERT_FALSE(most);
+  EXPECT_THAT(most.error().text(), HasSubstr("line 3: power 1100000000"));
 }
 
 }  // namespace
