@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/pipeline_notes.h"
 #include "cli/pipeline_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -65,6 +66,7 @@ double most_saved(const PipelineProblem& problem, const PipelineStudy& study) {
 
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
+  say_left_out(*input.profile);
   const PipelineProblem& problem = *input.problem;
   const Iteration highest = simulate_iteration(problem, highest_settings(problem));
   PlanRequest request;

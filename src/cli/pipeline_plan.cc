@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/pipeline_notes.h"
 #include "cli/pipeline_options.h"
 #include "cli/pipeline_plan_file.h"
 #include "cli/scatter.h"
@@ -95,6 +96,7 @@ Result<int> run(const Arguments& arguments) {
                                    "it goes with --output FILE or --json");
   }
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
+  say_left_out(*input.profile);
   if (arguments.has("output")) PJ_CHECK(check_writable(arguments.value("output")));
   PJ_TRY(const PipelineStudy study, study_pipeline(*input.problem, request));
   const bool wants_file = arguments.has("output");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iterator>
 
 #include "base/file.h"
@@ -14,13 +15,19 @@ using Out = std::back_insert_iterator<std::string>;
 
 std::string quoted(std::string_view text) { return Json(text).dump(); }
 
+/// As Json has it: what is not finite is null, because JSON has no other word for it.
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : std::string("null");
+}
+
 void write_iteration(Out out, const PipelineProblem& problem, const Iteration& iteration) {
   const Watts left = problem.power().least() * static_cast<double>(iteration.stages.size()) +
                      iteration.left_above_least;
   fmt::format_to(
       out, R"("time_s":{},"energy_j":{},"working_j":{},"waiting_j":{},"left_w":{},"switches":{})",
-      problem.seconds(iteration.makespan).value(), iteration.energy.value(),
-      iteration.working.value(), iteration.waiting.value(), left.value(), iteration.switches);
+      number(problem.seconds(iteration.makespan).value()), number(iteration.energy.value()),
+      number(iteration.working.value()), number(iteration.waiting.value()), number(left.value()),
+      iteration.switches);
 }
 
 /// `name`, and for each stage what `write` writes for each of its steps.
@@ -124,11 +131,11 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
                  "\"microbatches\":{},\"chunks\":{},\"blocking_power_w\":{},\n",
                  quoted(input.source), quoted(schedule.name), schedule.stages.size(),
                  schedule.shape.microbatches, schedule.shape.chunks,
-                 problem.power().least().value());
+                 number(problem.power().least().value()));
   fmt::format_to(out, "\"shortest_s\":{},\"least_energy_s\":{},\"longest_s\":{},\n",
-                 problem.seconds(study.shortest()).value(),
-                 problem.seconds(study.least_energy()).value(),
-                 problem.seconds(study.longest()).value());
+                 number(problem.seconds(study.shortest()).value()),
+                 number(problem.seconds(study.least_energy()).value()),
+                 number(problem.seconds(study.longest()).value()));
   fmt::format_to(out, "\"highest\":{{");
   write_iteration(out, problem, study.highest());
   fmt::format_to(out, "}},\n\"instructions\":[");
@@ -147,10 +154,10 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
   for (std::size_t p = 0; p < study.plans().size(); ++p) {
     const PlannedIteration& one = study.plans()[p];
     fmt::format_to(out, "{}{{\"requested_s\":{},", p > 0 ? ",\n" : "\n",
-                   problem.seconds(one.plan.requested).value());
+                   number(problem.seconds(one.plan.requested).value()));
     write_iteration(out, problem, one.iteration);
     fmt::format_to(out, ",\"until_requested_j\":{},\"bound_j\":{},\"gap\":{},\n",
-                   one.energy.value(), one.bound.value(), one.gap());
+                   number(one.energy.value()), number(one.bound.value()), number(one.gap()));
     StepSettings settings = settings_of(problem, one.plan);
     if (p > 0 && how == PlanSettings::kChanges) {
       write_changes(text, before, settings);

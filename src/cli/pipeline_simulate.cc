@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/gantt.h"
 #include "cli/pipeline_iteration_file.h"
+#include "cli/pipeline_notes.h"
 #include "cli/pipeline_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -165,6 +166,7 @@ std::string text_of(const PipelineProblem& problem, const SimulatedIteration::Sa
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(std::optional<SamplingRequest> sampling, read_sampling(arguments));
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
+  say_left_out(*input.profile);
   const PipelineProblem& problem = *input.problem;
   PJ_TRY(SimulatedIteration simulated, simulate(arguments, problem));
   simulated.iteration = simulate_iteration(problem, simulated.option);

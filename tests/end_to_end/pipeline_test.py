@@ -150,6 +150,41 @@ class Pipeline(CommandTest):
         self.refused(profile(), "--microbatches", "8", "--schedule", "zb-v", wanted=("'weight'", "stage 0"))
         self.refused(profile(), "--microbatches", "8", "--stage-end", "step", wanted=("'step'",))
 
+    def test_settings_that_not_all_gpus_of_a_stage_have_are_left_out_and_it_is_said(self):
+        rows = ["stage,tp_rank,instruction,clock,time,energy"]
+        for gpu in (0, 1):
+            for name in ("forward", "backward"):
+                rows += [f"0,{gpu},{name},{clock},{0.05 * slower},{15 * cheaper}" for clock, (slower, cheaper) in CLOCKS.items()]
+        table = self.write("p.csv", "\n".join(rows[:-1]) + "\n")
+        for verb in ("plan", "compare", "simulate"):
+            with self.subTest(verb):
+                result = self.call("pipeline", verb, table, *COMMON, "--microbatches", "4")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn("1 setting left out, not measured on all GPUs of the stage: backward of stage 0 at clock 1000 "
+                              "(tp_rank 1 has no row)", result.stderr)
+        self.refused("\n".join(row for row in rows if not row.startswith("0,1,backward")) + "\n", "--microbatches", "4",
+                     wanted=("backward of stage 0 was measured at no setting on all 2 GPUs of the stage", "tp_rank 1 has none"))
+
+    def test_figures_that_are_no_measurements_are_refused_and_no_document_holds_one(self):
+        content = profile(stages=1)
+        for row in ("0,forward,900,1e300,1", "0,forward,900,1,1e300", "0,forward,900,2e9,1", "0,forward,900,1,2e15"):
+            with self.subTest(row):
+                self.refused(content + row + "\n", "--microbatches", "2", wanted=("p.csv line 8", "are believed of one instruction"))
+        for words in (("--energy-scale", "1e300"), ("--time-scale", "1e300"), ("--blocking-power", "1e300W"),
+                      ("--switch-energy", "1e300J")):
+            with self.subTest(words):
+                self.refused(content, "--microbatches", "2", *words)
+        power = self.write("power.csv", "clock,power\n1400,90\n1200,1e300\n")
+        self.refused(content, "--microbatches", "2", "--blocking-power", power, wanted=("power.csv line 3", "from 0 to 1e+09 W"))
+        # Nothing that takes no energy makes a ratio that no document can hold.
+        nothing = self.write("p.csv", "stage,instruction,clock,time,energy\n0,forward,1,1,0\n0,backward,1,1,0\n")
+        for verb in ("plan", "compare", "simulate"):
+            for extremes in ((nothing, "0W"), (self.write("q.csv", content + "0,forward,900,1e9,1e15\n"), "1e9W")):
+                with self.subTest(verb=verb, extremes=extremes):
+                    result = self.call("pipeline", verb, extremes[0], "--blocking-power", extremes[1], "--microbatches", "2", "--json")
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    json.loads(result.stdout, parse_constant=lambda word: self.fail(f"{word} is no number"))
+
     def test_a_shape_that_a_schedule_has_not_is_refused(self):
         self.refused(profile(), wanted=("--microbatches",))
         self.refused(profile(), "--microbatches", "0", wanted=("--microbatches 0",))

@@ -161,6 +161,28 @@ TEST(Planner, TimesThatNoTickHoldsAreRefused) {
   EXPECT_EQ(pipeline.problem->error().code, ErrorCode::kOutOfRange);
 }
 
+TEST(Planner, FiguresThatAreNoMeasurementsAreRefused) {
+  EXPECT_TRUE(Pipeline(small(), 4, 1e9).problem->has_value());
+  const auto error_of = [](const Pipeline& pipeline) {
+    return *pipeline.problem ? std::string("no error") : pipeline.problem->error().text();
+  };
+  EXPECT_THAT(error_of(Pipeline(small(), 4, 1.1e9)), HasSubstr("blocking power above 1 GW"));
+  EXPECT_THAT(error_of(Pipeline(small(), 4, NAN)), HasSubstr("blocking power"));
+  Pipeline pipeline(small(), 4, 50);
+  for (const auto& [time, energy] : {std::pair(1e10, 1.0), std::pair(1.0, 1e300)}) {
+    pipeline.profile->scale(time, energy);
+    const auto problem =
+        PipelineProblem::make(*pipeline.profile, *pipeline.schedule, {Watts(50), {}});
+    ASSERT_FALSE(problem);
+    EXPECT_EQ(problem.error().code, ErrorCode::kOutOfRange);
+    EXPECT_THAT(problem.error().text(), HasSubstr("forward of stage 0 takes "));
+    pipeline.profile->scale(1 / time, 1 / energy);
+  }
+  SwitchCost dear;
+  dear.energy = Joules(1e16);
+  EXPECT_FALSE(PipelineProblem::make(*pipeline.profile, *pipeline.schedule, {Watts(50), {}}, dear));
+}
+
 TEST(Planner, AStagesCountHasToMatch) {
   const Pipeline pipeline(small(), 4, 50);
   const auto other = make_schedule("1f1b", {3, 4, 1});

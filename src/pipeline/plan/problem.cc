@@ -32,6 +32,7 @@ Result<PipelineProblem> PipelineProblem::make(const PipelineProfile& profile,
   }
   PJ_TRY(problem.order_, problem.network_.topological_order());
   PJ_CHECK(problem.gather(profile));
+  PJ_CHECK(problem.check_figures());
   PJ_CHECK(problem.choose_tick());
   PJ_CHECK(problem.make_curves());
   problem.number_knobs();
@@ -53,6 +54,36 @@ Outcome PipelineProblem::gather(const PipelineProfile& profile) {
         classes_.push_back({profiled});
       }
       class_of_.push_back(at->second);
+    }
+  }
+  return {};
+}
+
+Outcome PipelineProblem::check_figures() const {
+  // Written so that NaN is refused as well.
+  const auto is_power = [](Watts power) { return std::abs(power.value()) <= kMostPower.value(); };
+  bool powers = is_power(power_.constant);
+  for (const BlockingPower::AtKnob& one : power_.by_knob) powers = powers && is_power(one.power);
+  if (!powers) {
+    return Error::out_of_range(fmt::format("a blocking power above {}", to_text(kMostPower)),
+                               "it is what one GPU draws while it waits: measure it, in watts");
+  }
+  if (!(switching_.energy <= kMostEnergy)) {
+    return Error::out_of_range(
+        fmt::format("a change of setting that takes {}", to_text(switching_.energy)),
+        fmt::format("at most {} are believed of one", to_text(kMostEnergy)));
+  }
+  for (const Class& one : classes_) {
+    for (const KnobOption& option : one.profiled->options) {
+      const bool fits = option.time <= kMostTime && option.energy <= kMostEnergy &&
+                        option.time.value() > 0 && std::isfinite(option.energy.value());
+      if (fits) continue;
+      return Error::out_of_range(
+          fmt::format("{} of stage {} takes {} s and {} J", one.profiled->name, one.profiled->stage,
+                      option.time.value(), option.energy.value()),
+          fmt::format("at most {:g} s and {:g} J are believed of one instruction, with the factors "
+                      "that it is multiplied by",
+                      kMostTime.value(), kMostEnergy.value()));
     }
   }
   return {};
@@ -144,7 +175,8 @@ Ticks PipelineProblem::duration(const KnobOption& option) const {
 
 std::int64_t PipelineProblem::flow_of_least_energy() const {
   const double a_second = power_.least().value() * static_cast<double>(schedule_->stages.size());
-  return std::llround(a_second / ticks_a_second_ / curves_.unit());
+  // Held to what 64 bits have, where a unit of cost is next to nothing beside the power.
+  return std::llround(std::clamp(a_second / ticks_a_second_ / curves_.unit(), -0x1p62, 0x1p62));
 }
 
 Ticks PipelineProblem::shortest() const {

@@ -36,7 +36,8 @@ class PipelineProblem {
   /// of ten, where the shortest measured time has fewer than 1,000 of them. Fails with what find()
   /// of the profile and topological_order() of the network fail with, naming the activities, with
   /// invalid_argument when stage counts differ, and with out_of_range where times are so far apart
-  /// that ticks overflow. What switching costs counts in plans, not in the bound.
+  /// that ticks overflow or figures are no measurements (kMostTime and the like), as a factor can
+  /// make them. What switching costs counts in plans, not in the bound.
   static Result<PipelineProblem> make(const PipelineProfile& profile,
                                       const PipelineSchedule& schedule, BlockingPower power,
                                       const SwitchCost& switching = {});
@@ -99,6 +100,7 @@ class PipelineProblem {
   PipelineProblem(const PipelineSchedule& schedule, BlockingPower power)
       : schedule_(&schedule), network_(schedule.network()), power_(std::move(power)) {}
   Outcome gather(const PipelineProfile& profile);
+  Outcome check_figures() const;
   Outcome choose_tick();
   Outcome make_curves();
   void number_knobs();

@@ -9,6 +9,9 @@
 // instruction and setting are repeats: their mean counts, their spread is kept, together with what
 // a column time_spread says of each row (the standard deviation of one execution, s). Energy is
 // that of all GPUs of one pipeline's stage; what stands for several is scaled where it is read.
+// Where a column tells the GPUs of a stage apart (tp_rank; rank, where there is no dp_rank) only
+// settings that all of them were measured at are options: no sum of fewer is the stage's energy.
+// Replicas (dp_rank) are repeats.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +26,12 @@
 #include "base/units.h"
 
 namespace perjoule {
+
+/// Beyond these a figure is no measurement but a slip or another unit: 30 years, and a megawatt for
+/// as long. Sums over all instructions of an iteration, and of squares, stay finite below them.
+inline constexpr Seconds kMostTime{1e9};
+inline constexpr Joules kMostEnergy{1e15};
+inline constexpr Watts kMostPower{1e9};
 
 /// One way to run an instruction.
 struct KnobOption {
@@ -44,7 +53,9 @@ struct ProfiledInstruction {
 class PipelineProfile {
  public:
   /// Refuses with file and line: a missing column, a stage that is no whole number from 0 up,
-  /// stages with gaps, an empty instruction, a time that is not above zero or an energy below zero.
+  /// stages with gaps, an empty instruction, a time that is not above zero or an energy below zero,
+  /// a time, an energy or a spread of them that is no measurement (kMostTime, kMostEnergy), and
+  /// an instruction that no setting was measured for on all GPUs of its stage.
   static Result<PipelineProfile> parse(std::string_view text, std::string_view name);
   static Result<PipelineProfile> read(const std::string& path);
   /// Of measurements made here; the same rules.
@@ -52,11 +63,23 @@ class PipelineProfile {
                                       std::string_view name);
 
   int stages() const { return stages_; }
+  /// Of a stage: as many as its rows tell apart, 1 where they tell none.
+  int gpus(int stage) const { return gpus_[static_cast<std::size_t>(stage)]; }
   const std::vector<ProfiledInstruction>& instructions() const { return instructions_; }
   /// The instruction of that name, in any case, of a stage and chunk; where no chunk of the stage
   /// has been told apart, that of the stage. not_found names what there is.
   Result<const ProfiledInstruction*> find(int stage, int chunk, std::string_view name) const;
   const std::string& name() const { return name_; }
+
+  /// Settings of instructions that are no options: some GPU of the stage was not measured there.
+  struct LeftOut {
+    std::size_t options = 0;
+    std::string example;  ///< "forward of stage 0 at frequency 1410 (tp_rank 1 has no row)"
+    /// For the reader, `name` being the profile's; empty where there are none.
+    std::string text(std::string_view name) const;
+  };
+  const LeftOut& left_out() const { return left_out_; }
+
   /// Times and energies multiplied: published profiles are often those of a part of a stage.
   void scale(double time, double energy);
   /// Times and energies of each instruction multiplied by what is answered for it.
@@ -65,7 +88,9 @@ class PipelineProfile {
  private:
   std::string name_;
   int stages_ = 0;
+  std::vector<int> gpus_;  ///< by stage
   std::vector<ProfiledInstruction> instructions_;
+  LeftOut left_out_;
 };
 
 /// What a GPU draws while it waits for a neighbour: one value, or one for each setting of the knobs

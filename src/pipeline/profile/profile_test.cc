@@ -51,6 +51,23 @@ TEST(PipelineProfile, RepeatsAreAveragedAndTheirSpreadKept) {
   EXPECT_NEAR(option.energy_spread.value(), 2, 1e-9);
 }
 
+TEST(PipelineProfile, NamesInAnotherCaseAreTheSameInstruction) {
+  const auto profile = parse(
+      "stage,instruction,frequency,time,energy\n"
+      "0,Forward,1410,0.050,20\n"
+      "0,forward,1410,0.054,24\n"
+      "0,FORWARD,1200,0.060,18\n"
+      "1,forward,1410,0.050,20\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  ASSERT_EQ(profile->instructions().size(), 2U);
+  const ProfiledInstruction& first = profile->instructions()[0];
+  EXPECT_EQ(first.name, "Forward");  // as it is written first
+  ASSERT_EQ(first.options.size(), 2U);
+  EXPECT_EQ(first.options[0].repeats, 2);
+  EXPECT_NEAR(first.options[0].energy.value(), 22, 1e-12);
+  EXPECT_EQ(*profile->find(0, 0, "fOrWaRd"), &first);
+}
+
 TEST(PipelineProfile, ASpreadThatIsStatedIsKeptAndThatOfRepeatsComesOnTop) {
   const auto profile = parse(
       "stage,instruction,frequency,time,energy,time_spread\n"
@@ -82,6 +99,71 @@ TEST(PipelineProfile, GpusOfAStageTakeTheSlowestsTimeAndAllTheirEnergy) {
   EXPECT_NEAR(option.time.value(), 0.055, 1e-12);  // replicas are repeats, tensor ranks are not
   EXPECT_NEAR(option.energy.value(), 21 + 24, 1e-12);
   EXPECT_EQ(option.repeats, 2);
+}
+
+TEST(PipelineProfile, OnlySettingsOfAllGpusOfAStageAreOptions) {
+  const auto profile = parse(
+      "stage,tp_rank,instruction,frequency,time,energy\n"
+      "0,0,forward,1410,0.050,20\n"
+      "0,1,forward,1410,0.056,23\n"
+      "0,0,forward,1200,0.060,17\n"  // of one GPU: half an energy is no option
+      "0,0,backward,1410,0.1,40\n"
+      "0,1,backward,1410,0.1,40\n"
+      "0,1,backward,1200,0.2,30\n"
+      "1,0,forward,1410,0.050,20\n"  // a stage of one GPU
+      "1,0,forward,1200,0.060,17\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  const auto& instructions = profile->instructions();
+  ASSERT_EQ(instructions.size(), 3U);
+  ASSERT_EQ(instructions[0].options.size(), 1U);
+  EXPECT_NEAR(instructions[0].options[0].energy.value(), 43, 1e-12);
+  EXPECT_EQ(instructions[1].options.size(), 1U);
+  EXPECT_EQ(instructions[2].options.size(), 2U);
+  EXPECT_EQ(profile->left_out().options, 2U);
+  EXPECT_EQ(profile->left_out().example,
+            "forward of stage 0 at frequency 1200 (tp_rank 1 has no row)");
+  EXPECT_THAT(profile->left_out().text("p.csv"), HasSubstr("p.csv: 2 settings left out"));
+  EXPECT_EQ(profile->gpus(0), 2);
+  EXPECT_EQ(profile->gpus(1), 1);
+}
+
+TEST(PipelineProfile, AReplicaThatLacksAGpuIsARepeatLess) {
+  const auto profile = parse(
+      "dp_rank,stage,tp_rank,instruction,frequency,time,energy\n"
+      "0,0,0,forward,1410,0.050,20\n0,0,1,forward,1410,0.056,23\n1,0,0,forward,1410,0.052,22\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  EXPECT_EQ(profile->left_out().options, 0U);
+  EXPECT_EQ(profile->left_out().text("p.csv"), "");
+  EXPECT_NEAR(profile->instructions()[0].options[0].energy.value(), 21 + 23, 1e-12);
+  EXPECT_EQ(profile->instructions()[0].options[0].repeats, 1);
+}
+
+TEST(PipelineProfile, AnInstructionThatNoSettingIsLeftOfIsRefused) {
+  EXPECT_THAT(error_of("stage,chunk,tp_rank,instruction,frequency,time,energy\n"
+                       "0,0,0,forward,1410,0.05,20\n0,0,2,forward,1410,0.05,20\n"
+                       "0,1,0,forward,1410,0.05,20\n0,1,2,forward,1200,0.06,18\n"),
+              HasSubstr("p.csv: forward of stage 0, chunk 1 was measured at no setting on all 2 "
+                        "GPUs of the stage: tp_rank 2 has none at frequency 1410, tp_rank 0 has "
+                        "none at frequency 1200; "));
+}
+
+TEST(PipelineProfile, GpusOfAStageAreThoseThatItsRowsTellApart) {
+  const auto gpus = [](const std::string& text) {
+    const auto profile = parse(text);
+    EXPECT_TRUE(profile) << profile.error().text();
+    return profile ? profile->gpus(0) : 0;
+  };
+  EXPECT_EQ(gpus("stage,instruction,time,energy\n0,f,1,1\n0,f,1,1\n"), 1);
+  EXPECT_EQ(gpus("rank,stage,instruction,time,energy\n0,0,f,1,1\n1,0,f,1,1\n7,0,f,1,1\n"), 3);
+  // Replicas are repeats, and rank numbers those of all of them.
+  EXPECT_EQ(gpus("rank,dp_rank,stage,instruction,time,energy\n0,0,0,f,1,1\n1,1,0,f,1,1\n"), 1);
+  EXPECT_EQ(gpus("dp_rank,tp_rank,stage,instruction,time,energy\n"
+                 "0,0,0,f,1,1\n0,1,0,f,1,1\n1,0,0,f,1,1\n1,1,0,f,1,1\n"),
+            2);
+  // A GPU that only some instruction names is one all the same.
+  EXPECT_EQ(gpus("stage,tp_rank,instruction,time,energy\n"
+                 "0,0,f,1,1\n0,1,f,1,1\n0,0,b,1,1\n0,1,b,1,1\n0,1,b,1,1\n"),
+            2);
 }
 
 TEST(PipelineProfile, ChunksAreToldApartOnlyWhereTheProfileDoes) {
@@ -124,6 +206,19 @@ TEST(PipelineProfile, BadRowsAreRefusedWithTheirLine) {
   EXPECT_THAT(error_of("instruction,f,time,energy\nforward,1,1,1\n"), HasSubstr("stage"));
 }
 
+TEST(PipelineProfile, FiguresThatAreNoMeasurementsAreRefusedWithTheirLine) {
+  const std::string head =
+      "stage,instruction,f,time,energy,time_spread\n0,forward,1,0.05,20,0.001\n";
+  EXPECT_EQ(error_of(head + "0,forward,2,1e9,1e15,1e9\n"), "no error");
+  EXPECT_THAT(error_of(head + "0,forward,2,1.1e9,20,0\n"),
+              HasSubstr("p.csv line 3: time 1100000000 s"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1e308,20,0\n"), HasSubstr("line 3: time 1e+308 s"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,1.1e15,0\n"), HasSubstr("energy 1100000000000000 J"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,1e300,0\n"), HasSubstr("at most 1e+09 s and 1e+15 J"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,20,1e200\n"), HasSubstr("line 3: time_spread 1e+200"));
+  EXPECT_THAT(error_of(head + "0,forward,2,1,20,inf\n"), HasSubstr("line 3"));
+}
+
 TEST(PipelineProfile, ScalesTimesEnergiesAndTheirSpreads) {
   auto profile = parse("stage,instruction,f,time,energy\n0,a,1,0.05,20\n0,a,1,0.07,24\n");
   ASSERT_TRUE(profile);
@@ -146,6 +241,10 @@ TEST(BlockingPower, ATableSaysItForEachSettingAndTheHighestElsewhere) {
   const auto bad = read_blocking_power(tree.path() + "/bad.csv");
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().text(), HasSubstr("line 2"));
+  tree.write_bytes("most.csv", "frequency,power\n1410,1e9\n210,1.1e9\n");
+  const auto most = read_blocking_power(tree.path() + "/most.csv");
+  ASSERT_FALSE(most);
+  EXPECT_THAT(most.error().text(), HasSubstr("line 3: power 1100000000"));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ Result<SwitchCost> read_switch_times(const std::string& path) {
     if (time < 0 || time > kLongest) {
       return Error::invalid_argument(
           fmt::format("{} line {}: a change of {} s", path, table.line(row), time),
-          "a change takes from 0 up, in seconds");
+          fmt::format("a change takes from 0 to {:g}, in seconds", kLongest));
     }
     cost.pairs.push_back({from.at(row), to.at(row), Seconds(time)});
     cost.time = std::max(cost.time, Seconds(time));
