@@ -37,6 +37,10 @@ std::vector<Option> profile_options() {
   return {
       {"blocking-power", "POWER|FILE",
        "what a GPU draws while it waits: watts, or a CSV table by setting"},
+      {"gpus", "COUNT",
+       "of each stage, where the profile's energies are of so many: all of them wait. As many as "
+       "the "
+       "profile names for a stage otherwise"},
       {"time-scale", "FACTOR", "multiply the profile's times", "1"},
       {"energy-scale", "FACTOR", "multiply its energies: a stage of 8 GPUs measured on one has 8",
        "1"},
@@ -125,6 +129,18 @@ Result<PipelineProfile> read_scaled_profile(const Arguments& arguments, const st
   return profile;
 }
 
+Result<int> read_stage_gpus(const Arguments& arguments, const PipelineProfile& profile) {
+  if (arguments.has("gpus")) return read_size(arguments, "gpus");
+  for (int stage = 1; stage < profile.stages(); ++stage) {
+    if (profile.gpus(stage) == profile.gpus(0)) continue;
+    return Error::invalid_argument(
+        fmt::format("{} has {} GPUs for stage 0 and {} for stage {}", profile.name(),
+                    profile.gpus(0), profile.gpus(stage), stage),
+        "the GPUs of all stages wait for one another: say with --gpus how many each stage has");
+  }
+  return profile.gpus(0);
+}
+
 std::string PipelineInput::heading() const {
   return fmt::format("{}: {}, {} stages, {} microbatches, {}", source, schedule->name,
                      schedule->stages.size(), schedule->shape.microbatches,
@@ -148,6 +164,8 @@ Result<PipelineInput> read_pipeline(const Arguments& arguments) {
   PJ_TRY(const SwitchCost switching, read_switch_cost(arguments));
   const std::string path = arguments.values("PROFILE").front();
   PJ_TRY(PipelineProfile profile, read_scaled_profile(arguments, path));
+  PJ_TRY(const int gpus, read_stage_gpus(arguments, profile));
+  power.scale(gpus);
   input.profile = std::make_unique<PipelineProfile>(std::move(profile));
   shape.stages = input.profile->stages();
   PJ_TRY(PipelineSchedule schedule, make_schedule(arguments.value("schedule"), shape));

@@ -25,6 +25,8 @@ Result<BlockingPower> read_waiting_power(const Arguments& arguments);
 Result<SwitchCost> read_switch_cost(const Arguments& arguments);
 /// With its factors.
 Result<PipelineProfile> read_scaled_profile(const Arguments& arguments, const std::string& path);
+/// --gpus: how many wait in each stage; the profile's where it is not given.
+Result<int> read_stage_gpus(const Arguments& arguments, const PipelineProfile& profile);
 /// A whole number from 1 up.
 Result<int> read_size(const Arguments& arguments, std::string_view option);
 

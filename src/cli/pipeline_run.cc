@@ -31,7 +31,7 @@ Outcome check_profile_options(const Arguments& arguments) {
         fmt::format("--{} is for a training that is profiled, and --profile is given", option),
         "leave out one of the two");
   }
-  for (const std::string_view option : {"blocking-power", "time-scale", "energy-scale"}) {
+  for (const std::string_view option : {"blocking-power", "gpus", "time-scale", "energy-scale"}) {
     if (given || !arguments.typed(option)) continue;
     return Error::invalid_argument(
         fmt::format("--{} goes with --profile; without one it is measured", option),
@@ -117,6 +117,8 @@ Result<int> run(const Arguments& arguments) {
   if (arguments.has("profile")) {
     PJ_TRY(request.profile, read_scaled_profile(arguments, arguments.value("profile")));
     PJ_TRY(request.power, read_waiting_power(arguments));
+    PJ_TRY(const int gpus, read_stage_gpus(arguments, *request.profile));
+    request.power.scale(gpus);
   }
   PJ_CHECK(check_outputs(arguments));
   PJ_TRY(const auto service, PlanService::make(std::move(job), std::move(request)));

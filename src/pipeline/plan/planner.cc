@@ -39,8 +39,8 @@ PipelinePlan with_settings_kept(const PipelineProblem& problem, std::span<const 
 }
 
 /// A slower plan that draws more until its time than a faster one is no plan: the faster one waits.
-/// Effective energies are in order already; what waiting draws above the least power, and changes of
-/// setting, are not in them.
+/// Effective energies are in order already; what waiting draws above the least power, and changes
+/// of setting, are not in them.
 void level(const PipelineProblem& problem, std::vector<PlannedIteration>& plans) {
   for (std::size_t i = 1; i < plans.size(); ++i) {
     PipelinePlan faster = plans[i - 1].plan;

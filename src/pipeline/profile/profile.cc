@@ -101,6 +101,11 @@ Watts BlockingPower::at(const Config& knob) const {
   return constant;
 }
 
+void BlockingPower::scale(double factor) {
+  constant *= factor;
+  for (AtKnob& one : by_knob) one.power *= factor;
+}
+
 Watts BlockingPower::least() const {
   Watts least = constant;
   for (const AtKnob& one : by_knob) least = std::min(least, one.power);

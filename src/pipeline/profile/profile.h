@@ -104,6 +104,8 @@ struct BlockingPower {
   std::vector<AtKnob> by_knob;  ///< empty: the constant holds everywhere
 
   Watts at(const Config& knob) const;
+  /// Multiplied: what a GPU draws, of all GPUs of a stage.
+  void scale(double factor);
   /// The least of them: what a bound has to reckon with.
   Watts least() const;
 };
