@@ -56,6 +56,18 @@ inline ResponseEnd response_of(const std::vector<std::string>& events,
   return response_of(timed, std::move(options));
 }
 
+/// A request sent at 0.
+inline RequestRecord record_of(const std::vector<Timed>& events, TokenStreamOptions options = {}) {
+  RequestRecord record;
+  ResponseEnd end = response_of(events, std::move(options));
+  record.response = std::move(end.response);
+  record.failure = end.failure;
+  record.message = end.message;
+  record.status = 200;
+  if (!events.empty()) record.ended = ms(events.back().at_ms);
+  return record;
+}
+
 /// The tokens on each chunk.
 inline std::vector<std::uint32_t> tokens_of(const Response& response) {
   std::vector<std::uint32_t> tokens;
