@@ -1,10 +1,11 @@
 // The reader of /metrics pages: whatever it accepts must be the same samples when they are written
-// out and read again, and its histograms must rise.
+// out and read again, its histograms must rise, and between a page and itself no engine changed.
 #include <cmath>
 #include <cstdlib>
 
 #include "base/text.h"
 #include "net/prometheus_text.h"
+#include "serving/engine_metrics.h"
 
 namespace {
 
@@ -55,6 +56,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           std::abort();
       }
     }
+  }
+  const auto engines = read_engines(*page, Instant{});
+  if (!engines) return 0;
+  const auto change = engine_change(*engines, *engines);
+  const bool has_nan_start = engines->process_start && std::isnan(*engines->process_start);
+  if (!change || (!change->is_whole() && !has_nan_start)) std::abort();
+  for (const auto& counter : change->counters) {
+    if (counter && *counter != 0) std::abort();
+  }
+  for (const auto& histogram : change->histograms) {
+    if (histogram && quantile(*histogram, 0.5)) std::abort();
   }
   return 0;
 }
