@@ -23,7 +23,7 @@ ResponseEnd response_to(std::string_view text, std::size_t piece, bool has_token
   TokenStream stream(reader, options);
   SseParser parser(4096);
   Instant at;
-  const auto take = [&](const SseEvent& event) { stream.take(event.data, at); };
+  const auto take = [&](const SseEvent& event) { stream.take(event, at); };
   for (std::size_t begin = 0; begin < text.size(); begin += piece) {
     parser.read(text.substr(begin, piece), take);
     ++at.ns;

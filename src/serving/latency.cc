@@ -108,8 +108,8 @@ RequestLatency latency_of(const RequestRecord& record) {
   const auto first = std::find_if(response.chunks.begin(), response.chunks.end(),
                                   [](const Chunk& chunk) { return chunk.has_text(); });
   if (first == response.chunks.end()) return latency;
-  latency.first_chunk_tokens = first->tokens;
   const std::vector<Burst> bursts = bursts_of(response, first->choice);
+  latency.first_chunk_tokens = bursts.front().tokens;
   if (bursts.front().tokens > 1) {
     latency.second_token = Seconds(0);
   } else if (bursts.size() > 1) {

@@ -41,7 +41,7 @@ struct RequestLatency {
   /// (E2EL - TTFT) / (tokens - 1), as ML.ENERGY and vLLM have it: lower where the first chunk holds
   /// several tokens. For comparison with their results only; of one choice.
   std::optional<Seconds> tpot_of_totals;
-  std::uint32_t first_chunk_tokens = 0;  ///< in the first chunk with text
+  std::uint32_t first_chunk_tokens = 0;  ///< that came with the first text, at one instant
 };
 
 /// O(chunks).

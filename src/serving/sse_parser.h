@@ -1,9 +1,9 @@
 // Server-sent events: the bytes of a response's body, cut anywhere, into events, as the WHATWG HTML
 // standard says in section 9.2.6.
 //
-//   parser.read(bytes, [&](const SseEvent& event) { stream.take(event.data, at); });
+//   parser.read(bytes, [&](const SseEvent& event) { stream.take(event, at); });
 //   ...
-//   parser.finish([&](const SseEvent& event) { stream.take(event.data, at); });   // connection
+//   parser.finish([&](const SseEvent& event) { stream.take(event, at); });   // connection
 //   ended
 //
 // Lines end in LF, CR or CR LF; an empty one ends an event. Several `data` lines are joined with

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 namespace perjoule {
 
@@ -76,6 +78,22 @@ WindowTotals window_totals(const std::vector<RequestRecord>& records, const Stea
     totals.mean_running = running / window.duration();
   }
   return totals;
+}
+
+Hertz peak_token_rate(const std::vector<RequestRecord>& records, Seconds step) {
+  std::optional<Instant> first;
+  for (const RequestRecord& record : records) {
+    for (const Chunk& chunk : record.response.chunks)
+      first = first ? std::min(*first, chunk.at) : chunk.at;
+  }
+  std::map<std::int64_t, std::int64_t> tokens;  // by step
+  for (const RequestRecord& record : records) {
+    for (const Chunk& chunk : record.response.chunks)
+      tokens[static_cast<std::int64_t>((chunk.at - *first) / step)] += chunk.tokens;
+  }
+  std::int64_t most = 0;
+  for (const auto& [at, count] : tokens) most = std::max(most, count);
+  return static_cast<double>(most) / step;
 }
 
 Result<Joules> energy_between(const std::vector<PowerSample>& power, Instant from, Instant until) {

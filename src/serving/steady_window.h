@@ -49,6 +49,10 @@ struct WindowTotals {
 /// O(chunks).
 WindowTotals window_totals(const std::vector<RequestRecord>& records, const SteadyWindow& window);
 
+/// The most tokens that came in one of the steps of time side by side, from the first token on,
+/// over the step's length. Tokens, not chunks, so that it is at least the mean rate. O(chunks).
+Hertz peak_token_rate(const std::vector<RequestRecord>& records, Seconds step);
+
 /// A course of power by its samples, in order of time; between two of them it is the line through
 /// them.
 struct PowerSample {

@@ -39,12 +39,13 @@ inline std::string total(const std::string& usage) { return R"({"choices":[])" +
 struct Timed {
   double at_ms = 0;
   std::string data;
+  std::string type = {};
 };
 
 inline ResponseEnd response_of(const std::vector<Timed>& events, TokenStreamOptions options = {}) {
   StreamEventReader reader;
   TokenStream stream(reader, std::move(options));
-  for (const Timed& event : events) stream.take(event.data, ms(event.at_ms));
+  for (const Timed& event : events) stream.take({event.type, event.data}, ms(event.at_ms));
   return stream.finish();
 }
 /// The first at 1 ms, each other a millisecond behind the one before.
@@ -52,7 +53,7 @@ inline ResponseEnd response_of(const std::vector<std::string>& events,
                                TokenStreamOptions options = {}) {
   std::vector<Timed> timed;
   for (const std::string& event : events)
-    timed.push_back({static_cast<double>(timed.size() + 1), event});
+    timed.push_back({static_cast<double>(timed.size() + 1), event, {}});
   return response_of(timed, std::move(options));
 }
 

@@ -18,7 +18,8 @@ void TokenStream::note_byte(Instant at) {
   if (!response_.first_byte) response_.first_byte = at;
 }
 
-void TokenStream::take(std::string_view data, Instant at) {
+void TokenStream::take(const SseEvent& sse, Instant at) {
+  const std::string_view data = sse.data;
   note_byte(at);
   if (done_) return;
   // Cheaper than to trim each event: only this one does not begin with a brace.
@@ -32,6 +33,12 @@ void TokenStream::take(std::string_view data, Instant at) {
     }
   }
   const StreamEvent* event = reader_.read(data);
+  if (sse.type == "error" && !error_) {
+    constexpr std::size_t kWords = 200;
+    error_ = event != nullptr && event->error ? event->error
+                                              : ServerError{std::string(data.substr(0, kWords)), 0};
+    return;
+  }
   last_is_malformed_ = event == nullptr;
   if (event == nullptr) {
     is_malformed_ = true;

@@ -2,7 +2,7 @@
 // the first of each kind came, and how it ended.
 //
 //   TokenStream stream(reader, {.tokenizer = count_tokens});
-//   parser.read(bytes, [&](const SseEvent& event) { stream.take(event.data, at); });
+//   parser.read(bytes, [&](const SseEvent& event) { stream.take(event, at); });
 //   ...
 //   const ResponseEnd end = stream.finish();   // and the record is end.response
 //
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "serving/request_record.h"
+#include "serving/sse_parser.h"
 #include "serving/stream_event.h"
 
 namespace perjoule {
@@ -52,8 +53,8 @@ class TokenStream {
 
   /// A byte of the response came; the first call counts.
   void note_byte(Instant at);
-  /// The data of an event that was complete at `at`.
-  void take(std::string_view data, Instant at);
+  /// An event that was complete at `at`. One of type "error" is one, whatever its data are.
+  void take(const SseEvent& event, Instant at);
   /// The whole body of a response that is not streamed.
   void take_body(std::string_view json, Instant at);
 
