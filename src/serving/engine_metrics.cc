@@ -64,8 +64,7 @@ class Reader {
     for (const std::string_view name : names) {
       for (const std::string_view end : ends) {
         if (name.empty()) continue;
-        const auto found =
-            page_.named(std::string(names_.prefix) + std::string(name) + std::string(end));
+        auto found = page_.named(std::string(names_.prefix) + std::string(name) + std::string(end));
         if (!found.empty()) return found;
       }
     }

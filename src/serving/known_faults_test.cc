@@ -288,10 +288,10 @@ TEST(KnownFaults, MbltModelZooPr71EnergyWasNotDividedByTheBatch) {
 }
 
 TEST(KnownFaults, MlperfClient19TheWindowHeldTheLoadingOfTheModel) {
-  const std::vector<PowerSample> power{{ms(0), Watts(500)},  // loading
-                                       {ms(10000), Watts(500)},
-                                       {ms(10000), Watts(100)},
-                                       {ms(12000), Watts(100)}};
+  const std::vector<PowerReading> power{{ms(0), Watts(500)},  // loading
+                                        {ms(10000), Watts(500)},
+                                        {ms(10000), Watts(100)},
+                                        {ms(12000), Watts(100)}};
   EXPECT_NEAR(energy_between(power, ms(10000), ms(12000))->value(), 200, 1e-9);
 }
 

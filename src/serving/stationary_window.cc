@@ -80,11 +80,11 @@ Course token_rate(const std::vector<RequestRecord>& records, const Grid& grid) {
 }
 
 /// In one pass over the samples, which reach over the grid.
-Course mean_power(const std::vector<PowerSample>& power, const Grid& grid) {
+Course mean_power(const std::vector<PowerReading>& power, const Grid& grid) {
   Course course{"power", std::vector<double>(grid.batches)};
   for (std::size_t s = 1; s < power.size(); ++s) {
-    const PowerSample& a = power[s - 1];
-    const PowerSample& b = power[s];
+    const PowerReading& a = power[s - 1];
+    const PowerReading& b = power[s];
     if (b.at <= grid.from || a.at >= grid.until || a.at == b.at) continue;
     const auto at = [&a, &b](Instant when) {
       return a.power + (b.power - a.power) * ((when - a.at) / (b.at - a.at));
@@ -177,7 +177,7 @@ Instant token_before(const std::vector<RequestRecord>& records, Instant edge, In
 /// Where it can be stationary at all: from a typical request's running time behind the first token
 /// of all, until the last request gets its first.
 Result<Grid> grid_of(const std::vector<RequestRecord>& records,
-                     const std::vector<PowerSample>& power) {
+                     const std::vector<PowerReading>& power) {
   std::vector<double> durations;
   std::optional<Instant> first;
   Instant last;
@@ -205,7 +205,7 @@ Result<Grid> grid_of(const std::vector<RequestRecord>& records,
                             "begin to sample before the load and end after it");
   }
   const auto inside = static_cast<std::size_t>(
-      std::count_if(power.begin(), power.end(), [&grid](const PowerSample& sample) {
+      std::count_if(power.begin(), power.end(), [&grid](const PowerReading& sample) {
         return sample.at >= grid.from && sample.at <= grid.until;
       }));
   // Two samples a batch, else its mean is mostly the line between its neighbours.
@@ -224,7 +224,7 @@ Result<Grid> grid_of(const std::vector<RequestRecord>& records,
 }  // namespace
 
 Result<StationaryWindow> stationary_window(const std::vector<RequestRecord>& records,
-                                           const std::vector<PowerSample>& power) {
+                                           const std::vector<PowerReading>& power) {
   PJ_TRY(const Grid grid, grid_of(records, power));
   std::vector<Course> courses{
       requests_between("running requests", records, grid, first_token, ended),

@@ -43,6 +43,6 @@ struct StationaryWindow {
 /// `power` may be empty: then two courses decide. invalid_argument where there are too few requests
 /// or samples to tell, unavailable where nothing is stationary. O(chunks + samples).
 Result<StationaryWindow> stationary_window(const std::vector<RequestRecord>& records,
-                                           const std::vector<PowerSample>& power);
+                                           const std::vector<PowerReading>& power);
 
 }  // namespace perjoule

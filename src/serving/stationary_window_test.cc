@@ -75,7 +75,7 @@ TEST(StationaryWindow, WhereNothingIsStationaryThereIsNone) {
   // Power climbs through the whole run, to the double of what it was.
   LoadRun made = closed({}, 640);
   const Instant last = made.power.back().at;
-  for (PowerSample& sample : made.power)
+  for (PowerReading& sample : made.power)
     sample.power *= 1 + (sample.at - Instant{}) / (last - Instant{});
   const auto refused = stationary_window(made.records, made.power);
   ASSERT_FALSE(refused);
@@ -88,14 +88,14 @@ TEST(StationaryWindow, WhereNothingIsStationaryThereIsNone) {
       << refused.error().message;
   // By 1 % it may.
   made = closed({}, 640);
-  for (PowerSample& sample : made.power)
+  for (PowerReading& sample : made.power)
     sample.power *= 1 + 0.01 * ((sample.at - Instant{}) / (last - Instant{}));
   EXPECT_TRUE(stationary_window(made.records, made.power));
 }
 
 TEST(StationaryWindow, WhatIsTooShortIsRefusedWithTheReason) {
   const auto message = [](const std::vector<RequestRecord>& records,
-                          const std::vector<PowerSample>& power) {
+                          const std::vector<PowerReading>& power) {
     const auto found = stationary_window(records, power);
     return found ? std::string("found") : found.error().message;
   };
@@ -106,7 +106,7 @@ TEST(StationaryWindow, WhatIsTooShortIsRefusedWithTheReason) {
             "before one would have run from beginning to end");
   LoadRun made = closed({}, 320);
   EXPECT_EQ(message(made.records, {}), "found");
-  std::vector<PowerSample> rare;
+  std::vector<PowerReading> rare;
   for (std::size_t i = 0; i < made.power.size(); i += 100) rare.push_back(made.power[i]);
   rare.push_back(made.power.back());
   EXPECT_NE(message(made.records, rare).find("too few samples of power"), std::string::npos);

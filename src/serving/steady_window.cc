@@ -96,19 +96,19 @@ Hertz peak_token_rate(const std::vector<RequestRecord>& records, Seconds step) {
   return static_cast<double>(most) / step;
 }
 
-Result<Joules> energy_between(const std::vector<PowerSample>& power, Instant from, Instant until) {
+Result<Joules> energy_between(const std::vector<PowerReading>& power, Instant from, Instant until) {
   if (power.empty() || power.front().at > from || power.back().at < until) {
     return Error::data_loss("the samples of power do not reach over the window",
                             "begin to sample before the load and end after it");
   }
-  const auto at = [](const PowerSample& a, const PowerSample& b, Instant when) {
+  const auto at = [](const PowerReading& a, const PowerReading& b, Instant when) {
     if (b.at == a.at) return b.power;
     return a.power + (b.power - a.power) * ((when - a.at) / (b.at - a.at));
   };
   Joules energy;
   for (std::size_t i = 1; i < power.size(); ++i) {
-    const PowerSample& a = power[i - 1];
-    const PowerSample& b = power[i];
+    const PowerReading& a = power[i - 1];
+    const PowerReading& b = power[i];
     const Instant begin = std::max(a.at, from);
     const Instant end = std::min(b.at, until);
     if (begin < end) energy += (at(a, b, begin) + at(a, b, end)) / 2 * (end - begin);

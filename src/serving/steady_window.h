@@ -55,11 +55,11 @@ Hertz peak_token_rate(const std::vector<RequestRecord>& records, Seconds step);
 
 /// A course of power by its samples, in order of time; between two of them it is the line through
 /// them.
-struct PowerSample {
+struct PowerReading {
   Instant at;
   Watts power;
 };
 /// data_loss where the samples do not reach from the one end to the other. O(samples).
-Result<Joules> energy_between(const std::vector<PowerSample>& power, Instant from, Instant until);
+Result<Joules> energy_between(const std::vector<PowerReading>& power, Instant from, Instant until);
 
 }  // namespace perjoule

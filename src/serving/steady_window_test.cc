@@ -97,7 +97,7 @@ TEST(FullBatchWindow, ABatchThatWasNeverFullIsSaid) {
 
 TEST(EnergyBetween, IsTheAreaUnderTheLine) {
   const auto at = [](double seconds) { return Instant{} + Seconds(seconds); };
-  const std::vector<PowerSample> power{
+  const std::vector<PowerReading> power{
       {at(0), Watts(100)}, {at(1), Watts(200)}, {at(1), Watts(50)}, {at(3), Watts(50)}};
   EXPECT_DOUBLE_EQ(energy_between(power, at(0), at(3))->value(), 250);
   EXPECT_DOUBLE_EQ(energy_between(power, at(0.5), at(2))->value(), 87.5 + 50);

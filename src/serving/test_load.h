@@ -28,7 +28,7 @@ struct Server {
 
 struct LoadRun {
   std::vector<RequestRecord> records;
-  std::vector<PowerSample> power;
+  std::vector<PowerReading> power;
 };
 
 /// Requests are sent at these instants, which rise.
