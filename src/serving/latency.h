@@ -1,17 +1,14 @@
 // The latencies of one request, and their definitions, which differ from tool to tool:
 //
-//   TTFT   from `sent` to the first text of any kind: content, reasoning, a tool call or a refusal.
-//   An
-//          empty first chunk is another instant, and so are the first reasoning and the first
+//   TTFT   from `sent` to the first text of any kind: content, reasoning, a tool call, a refusal.
+//          An empty first chunk is another instant, and so are the first reasoning and the first
 //          answer.
 //   ITL    token gaps: a chunk of k tokens that came a gap g behind the one before stands for k
-//   gaps
-//          of g / k. The tokens of the first chunk have no gap, as nothing of theirs came before.
-//          Chunks read at one instant are one. (What ML.ENERGY publishes: a gap and the k - 1 zeros
-//          behind it become k equal gaps, leading zeros are dropped.)
-//   TPOT   the mean of the request's token gaps: (last token - first token) / (tokens behind those
-//   of
-//          the first chunk). ITL and TPOT can so not contradict one another.
+//          gaps of g / k. The tokens of the first chunk have no gap, as nothing of theirs came
+//          before. Chunks read at one instant are one. (What ML.ENERGY publishes: a gap and the
+//          k - 1 zeros behind it become k equal gaps, leading zeros are dropped.)
+//   TPOT   the mean of the request's token gaps: (last token - first token) over the tokens behind
+//          those of the first chunk. ITL and TPOT can so not contradict one another.
 //   E2EL   from `sent` to the last event with a choice; what follows (a usage event, "[DONE]", the
 //          connection's end) is no part of the answer.
 //

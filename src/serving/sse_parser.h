@@ -3,8 +3,7 @@
 //
 //   parser.read(bytes, [&](const SseEvent& event) { stream.take(event, at); });
 //   ...
-//   parser.finish([&](const SseEvent& event) { stream.take(event, at); });   // connection
-//   ended
+//   parser.finish([&](const SseEvent& event) { stream.take(event, at); });   // at its end
 //
 // Lines end in LF, CR or CR LF; an empty one ends an event. Several `data` lines are joined with
 // LF; comments (keep-alives), `id`, `retry` and unknown fields are read over; one byte-order mark
