@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "math/random.h"
+#include "math/statistic.h"
 #include "pipeline/plan/iteration.h"
 
 namespace perjoule {
@@ -22,14 +23,6 @@ LogNormal distribution_of(const KnobOption& option) {
   const double relative = option.time_spread / option.time;
   const double variance = std::log1p(relative * relative);
   return {std::log(option.time.value()) - variance / 2, std::sqrt(variance)};
-}
-
-/// Of sorted values.
-double percentile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 Distribution summary(std::vector<double> values) {
