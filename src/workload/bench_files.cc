@@ -129,9 +129,7 @@ class Gatherer {
         result.validity.push_back(std::move(reason));
     }
     if (joined_ > 0) {
-      files_.notes.push_back(fmt::format("{} in several files and {} taken once",
-                                         counted(joined_, "row stands"),
-                                         joined_ == 1 ? "is" : "are"));
+      files_.notes.push_back("taken once though in several files: " + counted(joined_, "result"));
     }
     return std::move(files_);
   }
@@ -217,7 +215,7 @@ class Walk {
     if (document->known) {
       gatherer_.add(std::move(*document));
     } else if (named) {
-      return bad(Error::not_supported(
+      return bad(Error::invalid_argument(
           path + ": not a benchmark result of a known format",
           "our own results, ML.ENERGY's leaderboard files and its results.json are read"));
     } else {
@@ -258,7 +256,8 @@ Result<BenchFiles> read_bench_files(const std::vector<std::string>& paths,
 Result<BenchFiles> parse_bench_text(std::string_view text, std::string_view name) {
   PJ_TRY(Document document, read_document(std::string(text), name));
   if (!document.known) {
-    return Error::not_supported(std::string(name) + ": not a benchmark result of a known format");
+    return Error::invalid_argument(std::string(name) +
+                                   ": not a benchmark result of a known format");
   }
   Gatherer gatherer;
   gatherer.add(std::move(document));

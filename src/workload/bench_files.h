@@ -35,12 +35,12 @@ struct BenchFiles {
 };
 
 /// Fails with not_found when there is no such file or no result in all of them, with
-/// invalid_argument on a malformed one; messages name file and row.
+/// invalid_argument on a malformed one or one of no known format; messages name file and row.
 Result<BenchFiles> read_bench_files(const std::vector<std::string>& paths,
                                     const BenchFilesOptions& options);
 
-/// One text; `name` is for messages and the results' origin. Fails with not_supported when it is of
-/// no known format.
+/// One text; `name` is for messages and the results' origin. Fails with invalid_argument when it is
+/// of no known format too.
 Result<BenchFiles> parse_bench_text(std::string_view text, std::string_view name);
 
 }  // namespace perjoule
