@@ -168,6 +168,7 @@ Verb leaderboard_verb() {
   verb.options = leaderboard_options();
   verb.positionals = {{"RESULTS", "files of results, or folders of them", true, true}};
   verb.examples = {
+      "perjoule leaderboard data/mlenergy_v2_llm.csv --by response --deadline 100ms",
       "perjoule leaderboard results/ --task lm-arena-chat --deadline 50ms",
       "perjoule leaderboard results/ --gpu H100 --metric p95-itl --deadline 100ms --by response",
       "perjoule leaderboard results/ --frontier Llama-3.1-8B --gpu H100 --deadline 20ms",

@@ -63,6 +63,8 @@ TEST_F(ClaimsGolden, Llama) {
   EXPECT_NEAR(figure(answer, "A100: saved"), 41.93774858832302, 1e-9);
   EXPECT_NEAR(figure(answer, "H100: time"), 69.95, 5e-3);
   EXPECT_NEAR(figure(answer, "H100: saved"), 30.5, 5e-2);
+  EXPECT_NEAR(figure(answer, "either GPU: time"), 69.95, 5e-3);
+  EXPECT_NEAR(figure(answer, "either GPU: saved"), 44.1, 5e-2);
 }
 
 TEST_F(ClaimsGolden, Phi) {

@@ -69,6 +69,10 @@ bool begins_json(std::string_view text) {
 /// Whether the first line could be the header of a table that we know: what need not be a table is
 /// not parsed as one.
 bool begins_table(std::string_view text) {
+  while (!text.empty() && text.front() == '#') {
+    const std::size_t end = text.find('\n');
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
   const std::string_view line = text.substr(0, text.find('\n'));
   return line.find("energy_per_") != std::string_view::npos &&
          line.find("model") != std::string_view::npos;

@@ -135,6 +135,7 @@ TEST_F(BenchFilesTest, BadFilesAreErrorsThatNameFileAndRow) {
 TEST_F(BenchFilesTest, NegativeEnergiesOfATableAreSaid) {
   const auto files = read_bench_files(
       {write("a.csv",
+             "# gathered by hand\n"
              "family,task,model,gpu,tp,pp,max_bs,avg_bs,energy_per_req_j,avg_tpot_s,"
              "token_tput_tok_s,avg_output_tokens\n"
              "mllm_text_generation,chat,m,NVIDIA H100 80GB HBM3,2,1,8,7.9,-3,0.1,100,30\n")},

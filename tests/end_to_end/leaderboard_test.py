@@ -79,6 +79,15 @@ class Leaderboard(CommandTest):
         rows = self.board("--by", "response", "--model", "org/a")["rows"]
         self.assertEqual((rows[0]["energy_j"], rows[0]["result"]["batch"]["max_num_seqs"]), (37.5, 64))
 
+    def test_the_shipped_table(self):
+        table = str(pathlib.Path(__file__).resolve().parents[2] / "data/mlenergy_v2_llm.csv")
+        rows = self.json("leaderboard", table, "--by", "response", "--deadline", "100ms", "--json")["boards"][0]["rows"]
+        self.assertEqual([round(row["energy_j"], 2) for row in rows], [57.39, 247.97])
+        claim = self.json("leaderboard", table, "--claim", "llama-3.1-8b", "--json")["claims"][0]
+        self.assertEqual([round(figure["here"], 2) for figure in claim["figures"][:2]], [79.27, 41.94])
+        nothing = self.call("leaderboard", table, "--claim", "reasoning")
+        self.assertEqual(nothing.returncode, 1)
+
     def test_infeasible_is_an_answer_with_the_nearest_miss(self):
         for words in ((), ("--frontier", "org/a")):
             told = self.call("leaderboard", self.results(), "--deadline", "9ms", *words)
