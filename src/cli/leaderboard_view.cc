@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "base/energy_text.h"
@@ -90,7 +91,7 @@ struct Filled {
   std::function<std::string(const BoardRow&, const BenchResult&)> cell;
 };
 
-void add_context(const LeaderboardView& view, const Board& board, std::vector<Filled>& columns) {
+void add_context(const Board& board, std::vector<Filled>& columns) {
   using R = const BenchResult&;
   using B = const BoardRow&;
   if (board.kind == BenchKind::kText) {
@@ -109,7 +110,6 @@ void add_context(const LeaderboardView& view, const Board& board, std::vector<Fi
   columns.push_back({{"engine"}, [](B, R r) { return engine_text(r.engine); }});
   columns.push_back({{"parallelism"}, [](B, R r) { return parallel_text(r.parallel); }});
   columns.push_back({{"from"}, [](B, R r) { return printable(text_of(r.origin)); }});
-  (void)view;
 }
 
 std::vector<Filled> columns_of(const LeaderboardView& view, const Board& board) {
@@ -164,7 +164,7 @@ std::vector<Filled> columns_of(const LeaderboardView& view, const Board& board) 
                          return row.tdp ? fmt::format("{:.2f} x", row.tdp->ratio) : "-";
                        }});
   }
-  if (view.context) add_context(view, board, columns);
+  if (view.context) add_context(board, columns);
   return columns;
 }
 

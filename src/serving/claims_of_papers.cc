@@ -28,16 +28,15 @@ const BenchResult& highest_ratio(const ClaimRows& rows) {
   return least_of(rows, [](const BenchResult& r) { return -tdp_ratio(r); });
 }
 
-std::string_view of_model(const BenchResult& r, std::string_view model) {
-  return r.model.id.find(model) == std::string::npos ? std::string_view() : model;
+bool is_model(const BenchResult& r, std::string_view part_of_id) {
+  return r.model.id.find(part_of_id) != std::string::npos;
 }
 
 /// The model's results of the second generation on one GPU, or, without a name, on any.
 ClaimRows second_generation(const std::vector<BenchResult>& results, std::string_view model,
                             std::string_view gpu) {
   return rows_where(results, [&](const BenchResult& r) {
-    return r.benchmark == kMlEnergyV2 && (gpu.empty() || r.gpus.model == gpu) &&
-           !of_model(r, model).empty();
+    return r.benchmark == kMlEnergyV2 && (gpu.empty() || r.gpus.model == gpu) && is_model(r, model);
   });
 }
 
@@ -179,8 +178,7 @@ ClaimAnswer recompute_phi(const std::vector<BenchResult>& results) {
 ClaimAnswer recompute_h100_70b(const std::vector<BenchResult>& results) {
   ClaimAnswer answer;
   const ClaimRows rows = rows_where(results, [](const BenchResult& r) {
-    return r.benchmark == kMlEnergyV3 && r.task == "lm-arena-chat" &&
-           !of_model(r, "Llama-3.3-70B").empty();
+    return r.benchmark == kMlEnergyV3 && r.task == "lm-arena-chat" && is_model(r, "Llama-3.3-70B");
   });
   for (const ClaimRows& group : rows_by(rows, task_model_gpu)) {
     const auto add = [&](const BenchResult& r) {

@@ -127,6 +127,7 @@ BoardRow row_of(const std::vector<BenchResult>& results, const ModelChoice& made
 
 void add_stars(std::vector<BoardRow>& rows) {
   std::vector<Joules> energies;
+  energies.reserve(rows.size());
   for (const BoardRow& row : rows) energies.push_back(row.energy);
   const std::vector<int> by_range = stars_by_range(energies);
   const std::vector<int> by_rank = stars_by_rank(energies);
