@@ -191,7 +191,7 @@ class Walk {
     // A folder that may not be read lists as an empty one.
     if (const auto opened = open_for_reading(path); !opened) return bad(fail(opened));
     for (const std::string& name : list_folder(path)) {
-      const std::string below = path + (path.back() == '/' ? "" : "/") + name;
+      const std::string below = fmt::format("{}{}{}", path, path.ends_with('/') ? "" : "/", name);
       if (is_folder(below)) {
         PJ_CHECK(take_folder(below, depth + 1));
       } else if (is_plain_file(below)) {
