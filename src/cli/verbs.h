@@ -9,6 +9,7 @@ Verb compare_verb();
 Verb devices_verb();
 Verb doctor_verb();
 Verb frontier_verb();
+Verb leaderboard_verb();
 Verb pipeline_compare_verb();
 Verb pipeline_lookup_verb();
 Verb pipeline_plan_verb();
