@@ -36,12 +36,21 @@ void FileDescriptor::reset() {
 }
 
 namespace {
-Result<std::string> read_all(int fd, const std::string& path) {
+tl::unexpected<Error> too_large(const std::string& path, std::size_t most) {
+  constexpr double kGiB = 1 << 30;
+  return Error::out_of_range(
+      fmt::format("{}: larger than {:.3g} GiB", path, static_cast<double>(most) / kGiB),
+      "files are read whole, up to that size");
+}
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t most) {
   std::string text;
   struct stat found {};
   // Its size is only a hint: that of a file in /proc says nothing, and it may grow.
-  if (::fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0)
+  if (::fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0) {
+    if (static_cast<std::size_t>(found.st_size) > most) return too_large(path, most);
     text.reserve(static_cast<std::size_t>(found.st_size));
+  }
   char buffer[65536];
   for (;;) {
     const ssize_t count = ::read(fd, buffer, sizeof(buffer));
@@ -50,6 +59,7 @@ Result<std::string> read_all(int fd, const std::string& path) {
       if (errno == EINTR) continue;
       return Error::from_errno(errno, path);
     }
+    if (static_cast<std::size_t>(count) > most - text.size()) return too_large(path, most);
     text.append(buffer, static_cast<std::size_t>(count));
   }
 }
@@ -73,10 +83,10 @@ Result<FileDescriptor> open_for_reading(const std::string& path) {
   return fd;
 }
 
-Result<std::string> read_file(const std::string& path) {
-  if (path == "-") return read_all(STDIN_FILENO, "standard input");
+Result<std::string> read_file(const std::string& path, std::size_t most) {
+  if (path == "-") return read_all(STDIN_FILENO, "standard input", most);
   PJ_TRY(const FileDescriptor fd, open_for_reading(path));
-  return read_all(fd.get(), path);
+  return read_all(fd.get(), path, most);
 }
 
 Result<std::string> read_beginning(const std::string& path, std::size_t most) {

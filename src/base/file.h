@@ -1,6 +1,7 @@
 // Files and descriptors: whole-file reads and atomic writes with errors that name the path.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,12 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+/// Files are read whole up to this size; a device may have no end.
+inline constexpr std::size_t kMostFileSize = std::size_t{4} << 30;
+
 /// The whole file; "-" reads standard input. Works for /proc and sysfs files, whose size says
-/// nothing.
-Result<std::string> read_file(const std::string& path);
+/// nothing. out_of_range for more than `most` bytes.
+Result<std::string> read_file(const std::string& path, std::size_t most = kMostFileSize);
 /// At most so many bytes of its beginning.
 Result<std::string> read_beginning(const std::string& path, std::size_t most);
 /// The file's first line without surrounding space: how sysfs attributes are read.

@@ -1,6 +1,8 @@
 """perjoule pipeline on profiles and order files, good and bad: figures, schema, message, exit status."""
 import json
+import os
 import re
+import resource
 
 from command import CommandTest, main
 
@@ -184,6 +186,26 @@ class Pipeline(CommandTest):
                     result = self.call("pipeline", verb, extremes[0], "--blocking-power", extremes[1], "--microbatches", "2", "--json")
                     self.assertEqual(result.returncode, 0, result.stderr)
                     json.loads(result.stdout, parse_constant=lambda word: self.fail(f"{word} is no number"))
+
+    def test_sizes_that_no_machine_holds_are_refused(self):
+        for words in (("--schedule", "interleaved", "--chunks", "1000000"), ("--schedule", "1f1b"), ("--schedule", "zb-v")):
+            with self.subTest(words):
+                self.refused(profile(stages=64), "--microbatches", "1000000", *words,
+                             wanted=("an iteration of", "schedules of up to 50000000 are made"))
+
+    def test_files_without_an_end_and_too_little_memory_are_said(self):
+        hole = self.write("hole.csv", "")
+        os.truncate(hole, 5 << 30)
+        self.refused(profile(), "--schedule", hole, wanted=("hole.csv: larger than 4 GiB",))
+        os.truncate(hole, 1 << 30)
+        table = self.write("p.csv", profile())
+        little = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))}
+        for path in (hole, "/dev/zero"):
+            for words in ((path, "--microbatches", "2"), (table, "--schedule", path)):
+                with self.subTest(words):
+                    result = self.call("pipeline", "simulate", *words, *COMMON, **little)
+                    self.assertEqual(result.returncode, 3, result.stderr)
+                    self.assertIn("pipeline simulate: out of memory", result.stderr)
 
     def test_a_shape_that_a_schedule_has_not_is_refused(self):
         self.refused(profile(), wanted=("--microbatches",))

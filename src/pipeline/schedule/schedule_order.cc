@@ -198,6 +198,16 @@ Outcome check_count(std::string_view name, std::string_view what, int there, int
 Result<PipelineSchedule> parse_order(std::string_view text, std::string_view name,
                                      const ScheduleShape& shape) {
   PJ_TRY(const CsvTable table, parse_csv(text, name));
+  // With a data load before each and what ends the stages, of which there are no more than rows.
+  const double rows = static_cast<double>(table.rows());
+  const double added = (shape.load.empty() ? 0 : 1) + static_cast<double>(shape.stage_end.size());
+  if (rows * (1 + added) > static_cast<double>(kMostInstructions)) {
+    return Error::invalid_argument(
+        fmt::format("{} has {} rows", name, table.rows()),
+        fmt::format("schedules of up to {} instructions are made, with those that are added to an "
+                    "order's own",
+                    kMostInstructions));
+  }
   PipelineSchedule schedule(name, shape, {});
   OrderReader reader(table, schedule);
   PJ_CHECK(reader.read());
