@@ -22,13 +22,20 @@ Result<Seconds> straggler_time(const Arguments& arguments, const PlanFile& file)
   }
   if (arguments.has("until")) {
     PJ_TRY(const auto until, arguments.read("until", parse_seconds));
-    return *until;
+    if (until && until->value() > 0 && *until <= kMostTime) return *until;
+    return Error::invalid_argument(
+        fmt::format("--until {}: not a time above 0", arguments.value("until")),
+        fmt::format("it is how long the straggler's iteration takes, at most {:g} s",
+                    kMostTime.value()));
   }
   const auto factor = parse_number(arguments.value("straggler"));
-  if (factor && *factor >= 1) return file.highest.time * *factor;
+  if (factor && *factor >= 1 && file.highest.time * *factor <= kMostTime)
+    return file.highest.time * *factor;
   return Error::invalid_argument(
       "--straggler " + arguments.value("straggler") + ": not a factor from 1 up",
-      "1.2 is a straggler that takes 1.2 times the time at the highest setting");
+      fmt::format("1.2 is a straggler that takes 1.2 times the time at the highest setting; its "
+                  "iteration takes at most {:g} s",
+                  kMostTime.value()));
 }
 
 /// The plan that takes least until T' of those that are not late; the fastest where all are.
@@ -80,7 +87,7 @@ Result<int> run(const Arguments& arguments) {
       json["backward_microbatch"] = *fused;
     }
     PJ_TRY(const StepSettings settings,
-           read_settings(*file.document.find("plans")->as_array(), number, path));
+           read_settings(*file.document.find("plans")->as_array(), number, file.shape, path));
     json["knob"] = json_of(settings);
     print(json.dump() + "\n");
   } else {

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <climits>
 #include <cmath>
 #include <iterator>
 
 #include "base/file.h"
-#include "cli/pipeline_plan_settings.h"
 
 namespace perjoule::cli {
 namespace {
@@ -76,9 +77,63 @@ Result<PlanFile::Plan> plan_of(const Json& json, const std::string& path) {
   for (int i = 0; i < 3; ++i) {
     const auto number = json.number(names[i]);
     if (!number) return not_plans(path, fmt::format("a {} is missing or no number", names[i]));
+    if (!std::isfinite(*number) || *number < 0 || (i == 0 && *number == 0)) {
+      return not_plans(path, fmt::format("{} is {}", names[i], *number));
+    }
     values[i] = *number;
   }
   return PlanFile::Plan{Seconds(values[0]), Joules(values[1]), Watts(values[2])};
+}
+
+/// Whether every element of a list is what `fits` takes; false as well where it is no list.
+template <typename Fits>
+bool is_list_of(const Json& json, const Fits& fits) {
+  const Json::Array* const list = json.as_array();
+  return list != nullptr && std::all_of(list->begin(), list->end(), fits);
+}
+
+/// A microbatch, a chunk or, below `end`, an instruction.
+bool is_count(const Json& json, std::int64_t end = INT_MAX) {
+  const auto number = json.as_integer();
+  return number && *number >= 0 && *number < end;
+}
+
+/// Of the settings of all plans; names and order are looked at on the way.
+Result<SettingsShape> shape_of(const Json& document, const std::string& path) {
+  SettingsShape shape;
+  const Json& knobs = *document.find("knobs");
+  if (!is_list_of(knobs, [](const Json& knob) { return knob.is_object(); })) {
+    return not_plans(path, "knobs is no list of objects");
+  }
+  shape.knobs = knobs.as_array()->size();
+  const Json& instructions = *document.find("instructions");
+  if (!is_list_of(instructions, [](const Json& name) { return name.is_string(); })) {
+    return not_plans(path, "instructions is no list of names");
+  }
+  const auto names = static_cast<std::int64_t>(instructions.as_array()->size());
+  const auto is_step = [names](const Json& step) {
+    const Json::Array* const parts = step.as_array();
+    return parts != nullptr && parts->size() == 3 && is_count((*parts)[0], names) &&
+           is_count((*parts)[1]) && is_count((*parts)[2]);
+  };
+  const auto is_stage = [&](const Json& steps) { return is_list_of(steps, is_step); };
+  const Json& order = *document.find("order");
+  if (!is_list_of(order, is_stage) || order.as_array()->empty()) {
+    return not_plans(path,
+                     "order is no list of stages, each of [instruction, microbatch, chunk] with an "
+                     "instruction that is named");
+  }
+  for (const Json& steps : *order.as_array()) shape.steps.push_back(steps.as_array()->size());
+  const Json* const fused = document.find("backward_microbatch");
+  if (fused == nullptr) return shape;
+  std::size_t stage = 0;
+  const bool fits = is_list_of(*fused, [&](const Json& steps) {
+    return stage < shape.steps.size() &&
+           is_list_of(steps, [](const Json& one) { return one.is_null() || is_count(one); }) &&
+           steps.as_array()->size() == shape.steps[stage++];
+  });
+  if (fits && stage == shape.steps.size()) return shape;
+  return not_plans(path, "backward_microbatch is not of the order's steps");
 }
 
 }  // namespace
@@ -93,7 +148,7 @@ Result<PlanFile> read_plan_file(const std::string& path) {
   PJ_TRY(const std::string text, read_file(path));
   Result<Json> document = parse_json(text);
   if (!document) return fail(document, path);
-  PlanFile file{{}, {}, {}, std::move(*document)};
+  PlanFile file{{}, {}, {}, {}, std::move(*document)};
   if (file.document.string("schema") != "perjoule.pipeline-plans.v1") {
     return not_plans(path, "its schema is another");
   }
@@ -104,7 +159,8 @@ Result<PlanFile> read_plan_file(const std::string& path) {
   }
   PJ_TRY(file.highest, plan_of(*file.document.find("highest"), path));
   const auto least_energy = file.document.number("least_energy_s");
-  if (!least_energy) return not_plans(path, "least_energy_s is missing or no number");
+  if (!least_energy || !std::isfinite(*least_energy))
+    return not_plans(path, "least_energy_s is missing or no number");
   file.least_energy = Seconds(*least_energy);
   const Json::Array* plans = file.document.find("plans")->as_array();
   if (plans == nullptr || plans->empty()) return not_plans(path, "it has no plans");
@@ -115,6 +171,8 @@ Result<PlanFile> read_plan_file(const std::string& path) {
     }
     file.plans.push_back(plan);
   }
+  PJ_TRY(file.shape, shape_of(file.document, path));
+  PJ_CHECK(check_settings(*plans, file.shape, path));
   return file;
 }
 

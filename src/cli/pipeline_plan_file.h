@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/pipeline_options.h"
+#include "cli/pipeline_plan_settings.h"
 #include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
@@ -34,10 +35,12 @@ struct PlanFile {
   Plan highest;          ///< all at the highest setting
   Seconds least_energy;  ///< T*
   std::vector<Plan> plans;
+  SettingsShape shape;  ///< what their settings are of
   Json document;
 };
 
-/// Refuses what is no such file, naming the member that is missing.
+/// Refuses what is no such file, naming the member that is missing or not of its shape: a step of
+/// an instruction that is not named, a knob of a plan that is none of the file's, and so on.
 Result<PlanFile> read_plan_file(const std::string& path);
 
 }  // namespace perjoule::cli

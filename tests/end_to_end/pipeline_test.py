@@ -3,6 +3,7 @@ import json
 import os
 import re
 import resource
+import socket
 
 from command import CommandTest, main
 
@@ -317,6 +318,36 @@ class Pipeline(CommandTest):
         self.assertEqual(quick.returncode, 1)
         self.assertIn("no straggler", quick.stderr)
 
+    def told(self, *words):
+        """A plan server that takes one call and has no objection: what the verb printed, and what it was told."""
+        path = str(self.folder / "server")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(path)
+            listening.listen()
+            listening.settimeout(30)
+            process = self.start("pipeline", "straggler", "3", *words, "--server", path, "--json")
+            connection, _ = listening.accept()
+            with connection, connection.makefile("rw") as lines:
+                call = json.loads(lines.readline())
+                lines.write("{}\n")
+                lines.flush()
+                out, err = process.communicate(timeout=30)
+        os.unlink(path)
+        self.assertEqual(process.returncode, 0, err)
+        return json.loads(out), call
+
+    def test_a_straggler_that_was_told_of_is_a_document(self):
+        for words, said in ((("--slowdown", "1.2"), {"slowdown": 1.2}), (("--until", "3.4s"), {"until_s": 3.4}), (("--over",), {"over": True})):
+            with self.subTest(words):
+                document, call = self.told(*words)
+                self.assertEqual(document, {"schema": "perjoule.pipeline-straggler.v1", "server": str(self.folder / "server"), "pipeline": 3, **said})
+                self.assertEqual(call, {"call": "straggle", "pipeline": 3, **said})
+        for words in (("3", "--until", "-1s"), ("3", "--until", "0"), ("3", "--until", ""), ("3", "--slowdown", "1e300"),
+                      ("99999999999", "--slowdown", "2"), ("-1", "--slowdown", "2")):
+            with self.subTest(words):
+                result = self.call("pipeline", "straggler", *words, "--server", "/nonexistent", "--json")
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+
     def expanded(self, document):
         """The plans with their settings in full."""
         settings = None
@@ -382,8 +413,37 @@ class Pipeline(CommandTest):
                     result = self.call("pipeline", "lookup", self.write("bad.json", content), *words)
                     self.assertEqual(result.returncode, 2, result.stderr)
                     self.assertIn("bad.json", result.stderr)
-        for words in ((), ("--until", "1s", "--straggler", "2"), ("--straggler", "0.5"), ("--until", "1s", "--policy", "best")):
-            self.assertEqual(self.call("pipeline", "lookup", str(path), *words).returncode, 2, words)
+        for words in ((), ("--until", "1s", "--straggler", "2"), ("--straggler", "0.5"), ("--until", "1s", "--policy", "best"),
+                      ("--until", "-1s"), ("--until", "0"), ("--until", ""), ("--until", "1e300s"), ("--straggler", "1e300")):
+            result = self.call("pipeline", "lookup", str(path), *words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), words)
+            self.assertIn("pipeline lookup: ", result.stderr)
+
+    def test_members_of_a_plans_file_that_do_not_fit_are_refused(self):
+        _, document = self.planned("--points", "2")
+        knobs, order, plan = document["knobs"], document["order"], document["plans"][1]
+        def with_knob(knob):
+            return {"plans": [document["plans"][0], {**plan, "knob": knob}]}
+        spoilt = [({"knobs": {}}, "knobs is no list"), ({"knobs": [1]}, "knobs is no list"), ({"knobs": knobs[:1]}, "and there are 1"),
+                  ({"instructions": "forward"}, "instructions is no list"), ({"instructions": [1, 2]}, "instructions is no list"),
+                  ({"instructions": ["forward"]}, "order is no list"), ({"order": {}}, "order is no list"), ({"order": []}, "order is no list"),
+                  ({"order": order[:3]}, "not of 3 stages"), ({"order": [order[0][1:], *order[1:]]}, "stage 0 has"),
+                  ({"order": [[[0, 0]], *order[1:]]}, "order is no list"), ({"order": [[[-1, 0, 0]], *order[1:]]}, "order is no list"),
+                  ({"order": [[[0, "0", 0]], *order[1:]]}, "order is no list"),
+                  ({"backward_microbatch": [[None]]}, "backward_microbatch is not"), ({"backward_microbatch": 1}, "backward_microbatch is not"),
+                  (with_knob(plan["knob"][:3]), "plan 1: its knob is not of 4 stages"),
+                  (with_knob([plan["knob"][0][1:], *plan["knob"][1:]]), "plan 1: stage 0 has 12 steps in the order, and 11 in its knob"),
+                  (with_knob([[len(knobs)] * 12, *plan["knob"][1:]]), f"plan 1: knob {len(knobs)}, and there are {len(knobs)}"),
+                  (with_knob([[-1] * 12, *plan["knob"][1:]]), "plan 1: knob -1"),
+                  (with_knob([[0.5] * 12, *plan["knob"][1:]]), "no whole number"),
+                  ({"plans": [{**plan, "time_s": 0}]}, "time_s is 0"), ({"plans": [{**plan, "energy_j": -1}]}, "energy_j is -1")]
+        for change, wanted in spoilt:
+            for words in (("--until", "1s"), ("--straggler", "1.1", "--json")):
+                with self.subTest(wanted=wanted, words=words):
+                    result = self.call("pipeline", "lookup", self.write("bad.json", json.dumps({**document, **change})), *words)
+                    self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+                    self.assertIn("bad.json: ", result.stderr)
+                    self.assertIn(wanted, result.stderr)
 
     def test_no_other_method_takes_less_than_the_bound_of_its_time(self):
         document = self.json("pipeline", "compare", self.write("p.csv", profile()), *COMMON, "--microbatches", "6", "--json")
