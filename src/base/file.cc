@@ -140,6 +140,11 @@ FileDescriptor open_temporary(const std::string& temporary) {
 tl::unexpected<Error> cannot_write(int number, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (number == ENOENT && is_folder(folder)) {
+    // Such as those of /proc, where nobody makes files.
+    return Error::not_supported(fmt::format("{}: no file can be made in {}", path, folder),
+                                "name another file");
+  }
   if (number == ENOENT) {
     return Error::not_found(fmt::format("{}: there is no folder {}", path, folder),
                             "make the folder, or name another file");
@@ -151,7 +156,16 @@ tl::unexpected<Error> cannot_write(int number, const std::string& path) {
 }
 }  // namespace
 
+namespace {
+/// As of --output "$FILE" where nobody has set it.
+Outcome check_named(const std::string& path) {
+  if (!path.empty()) return {};
+  return Error::invalid_argument("the name of a file to write is empty", "name a file");
+}
+}  // namespace
+
 Outcome check_writable(const std::string& named) {
+  PJ_CHECK(check_named(named));
   if (is_folder(named)) return Error::from_errno(EISDIR, named, "name a file");
   if (is_special(named)) {
     if (::faccessat(AT_FDCWD, named.c_str(), W_OK, AT_EACCESS) == 0) return {};
@@ -165,6 +179,7 @@ Outcome check_writable(const std::string& named) {
 }
 
 Outcome write_file_atomically(const std::string& named, std::string_view text) {
+  PJ_CHECK(check_named(named));
   if (is_special(named)) return write_directly(named, text);
   const std::string path = behind_links(named);
   const std::string temporary = temporary_beside(path);

@@ -49,7 +49,8 @@ Outcome write_file_atomically(const std::string& path, std::string_view text);
 /// Whether write_file_atomically() will be able to write there, tried beforehand so that a long
 /// measurement is not lost to a wrong path: nothing is left behind and what the file holds stays. A
 /// disk that is full only later, and a pipe that nobody reads yet, show when it is written.
-/// Errors: not_found (no such folder), permission_denied, unavailable (a folder of that name).
+/// Errors: invalid_argument (no name), not_found (no such folder), not_supported (a folder that
+/// takes no files), permission_denied, unavailable (a folder of that name).
 Outcome check_writable(const std::string& path);
 /// One write(2) into an existing file: how sysfs attributes are set. The kernel's refusal comes
 /// back as the error.

@@ -53,6 +53,23 @@ TEST_F(FileTest, ALinkStaysALinkAndADeviceADevice) {
   }
 }
 
+TEST_F(FileTest, WhyAFileCannotBeWrittenIsSaidInTheRightWords) {
+  const auto why = [](const std::string& path) {
+    const Outcome tried = check_writable(path);
+    const Outcome written = write_file_atomically(path, "x");
+    EXPECT_FALSE(tried || written) << path;
+    if (tried || written) return std::string();
+    EXPECT_EQ(tried.error().text(), written.error().text());
+    return tried.error().text();
+  };
+  EXPECT_THAT(why(folder_ + "/none/x"),
+              testing::HasSubstr("there is no folder " + folder_ + "/none/"));
+  EXPECT_THAT(why(""), testing::StartsWith("the name of a file to write is empty"));
+  if (is_folder("/proc/self")) {
+    EXPECT_THAT(why("/proc/x"), testing::StartsWith("/proc/x: no file can be made in /proc/"));
+  }
+}
+
 TEST_F(FileTest, WhatIsTooLargeOrEndlessIsRefused) {
   const std::string path = folder_ + "/large";
   ASSERT_TRUE(write_file_atomically(path, "12345"));

@@ -17,6 +17,8 @@
 namespace perjoule::cli {
 namespace {
 
+constexpr std::int64_t kMostPoints = 100'000;
+
 Result<PlanRequest> read_request(const Arguments& arguments) {
   PlanRequest request;
   PJ_TRY(const std::vector<std::string> times, arguments.list("time"));
@@ -34,9 +36,9 @@ Result<PlanRequest> read_request(const Arguments& arguments) {
   const bool chosen = !request.times.empty() || !request.slowdowns.empty();
   if (arguments.has("points") || !chosen) {
     const auto points = parse_integer(arguments.value("points"));
-    if (!points || *points < 1 || *points > 100'000) {
-      return Error::invalid_argument("--points " + arguments.value("points") +
-                                     ": not a count from 1 up");
+    if (!points || *points < 1 || *points > kMostPoints) {
+      return Error::invalid_argument(fmt::format("--points {}: not a count from 1 to {}",
+                                                 arguments.value("points"), kMostPoints));
     }
     request.points = static_cast<int>(*points);
   }

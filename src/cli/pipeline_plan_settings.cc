@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace perjoule::cli {
 namespace {
 
@@ -9,6 +11,8 @@ tl::unexpected<Error> refused(const std::string& path, std::size_t plan, const s
   return Error::invalid_argument(fmt::format("{}: plan {}: {}", path, plan, why),
                                  "it is written by: perjoule pipeline plan --output FILE");
 }
+
+std::string stages_of(std::size_t count) { return counted(static_cast<double>(count), "stage"); }
 
 void append_number(std::string& text, std::int64_t value) {
   const fmt::format_int number(value);
@@ -38,7 +42,8 @@ class SettingsReader {
     const Json::Array* const stages = knob.as_array();
     if (stages == nullptr) return refused(path_, plan, "its knob is no list of stages");
     if (stages->size() != shape_.steps.size()) {
-      return refused(path_, plan, fmt::format("its knob is not of {} stages", shape_.steps.size()));
+      return refused(path_, plan,
+                     fmt::format("its knob is not of {}", stages_of(shape_.steps.size())));
     }
     settings_.assign(stages->size(), {});
     for (std::size_t s = 0; s < stages->size(); ++s) {
@@ -61,7 +66,7 @@ class SettingsReader {
     const Json::Array* const stages = changes.as_array();
     if (stages == nullptr || stages->size() != settings_.size()) {
       return refused(path_, plan,
-                     fmt::format("its changes are not of {} stages", settings_.size()));
+                     fmt::format("its changes are not of {}", stages_of(settings_.size())));
     }
     for (std::size_t s = 0; s < settings_.size(); ++s) {
       const Json::Array* const changed = (*stages)[s].as_array();

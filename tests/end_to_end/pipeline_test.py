@@ -208,6 +208,19 @@ class Pipeline(CommandTest):
                     self.assertEqual(result.returncode, 3, result.stderr)
                     self.assertIn("pipeline simulate: out of memory", result.stderr)
 
+    def test_where_plans_cannot_be_written_is_said_before_they_are_made(self):
+        table = self.write("p.csv", profile())
+        for path, status, wanted in (("", 2, "the name of a file to write is empty"), ("/proc/x", 3, "/proc/x: no file can be made in /proc/"),
+                                     ("/nonexistent/x", 2, "there is no folder /nonexistent/")):
+            with self.subTest(path):
+                result = self.call("pipeline", "plan", table, *COMMON, "--microbatches", "4", "--output", path)
+                self.assertEqual((result.returncode, result.stdout), (status, ""), result.stderr)
+                self.assertIn(wanted, result.stderr)
+        for points in ("0", "-1", "1000000", "1.5", "many"):
+            result = self.call("pipeline", "plan", table, *COMMON, "--microbatches", "4", "--points", points)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"--points {points}: not a count from 1 to 100000", result.stderr)
+
     def test_a_shape_that_a_schedule_has_not_is_refused(self):
         self.refused(profile(), wanted=("--microbatches",))
         self.refused(profile(), "--microbatches", "0", wanted=("--microbatches 0",))

@@ -36,7 +36,7 @@ Result<int> whole_number(const CsvTable& table, std::size_t row, std::size_t col
   return Error::invalid_argument(
       fmt::format("{} line {}: {} is not a whole number from 0 up: '{}'", table.name(),
                   table.line(row), table.columns()[column], table.cell(row, column)),
-      "stages and chunks are counted from 0");
+      "stages, chunks and ranks are counted from 0");
 }
 
 /// The columns of a profile, and its rows checked.
@@ -56,6 +56,9 @@ class RowReader {
     reader.chunk_ = table.column("chunk");
     reader.time_spread_ = table.column("time_spread");
     reader.gpu_ = table.column("tp_rank");
+    for (const std::string_view name : {"rank", "dp_rank", "tp_rank"}) {
+      if (const auto column = table.column(name)) reader.ranks_.push_back(*column);
+    }
     if (!reader.gpu_ && !table.column("dp_rank")) reader.gpu_ = table.column("rank");
     return reader;
   }
@@ -71,8 +74,9 @@ class RowReader {
     if (chunk_) {
       PJ_TRY(read.chunk, whole_number(table_, row, *chunk_));
     }
-    if (gpu_) {
-      PJ_TRY(read.gpu, whole_number(table_, row, *gpu_));
+    for (const std::size_t column : ranks_) {
+      PJ_TRY(const int rank, whole_number(table_, row, column));
+      if (gpu_ == column) read.gpu = rank;
     }
     read.instruction = trim(table_.cell(row, instruction_));
     if (read.instruction.empty()) {
@@ -124,6 +128,7 @@ class RowReader {
   std::optional<std::size_t> chunk_;
   std::optional<std::size_t> time_spread_;
   std::optional<std::size_t> gpu_;
+  std::vector<std::size_t> ranks_;  ///< all columns of ranks, gpu_ among them
 };
 
 /// Sums of the repeats of one GPU at one setting.

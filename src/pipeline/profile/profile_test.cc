@@ -201,9 +201,23 @@ TEST(PipelineProfile, BadRowsAreRefusedWithTheirLine) {
   EXPECT_THAT(error_of(head + "0,forward,2,nan,20\n"), HasSubstr("line 3"));
   EXPECT_THAT(error_of(head + "2,forward,2,0.05,20\n"),
               HasSubstr("none of its rows is of stage 1"));
+  EXPECT_THAT(error_of("stage,instruction,time,energy\n1,f,1,1\n"), HasSubstr("has 2 stages"));
   EXPECT_THAT(error_of("stage,instruction,f,time,energy\n"), HasSubstr("no rows"));
   EXPECT_THAT(error_of("stage,f,time,energy\n0,1,1,1\n"), HasSubstr("instruction"));
   EXPECT_THAT(error_of("instruction,f,time,energy\nforward,1,1,1\n"), HasSubstr("stage"));
+}
+
+TEST(PipelineProfile, RanksAreWholeNumbersFromZero) {
+  for (const char* const column : {"rank", "dp_rank", "tp_rank", "pp_rank"}) {
+    const bool is_stage = std::string(column) == "pp_rank";
+    for (const char* const bad : {"-1", "a", "0.5", "", "1e3", "99999999999"}) {
+      const std::string text = std::string(column) + (is_stage ? "" : ",stage") +
+                               ",instruction,time,energy\n" + bad + (is_stage ? "" : ",0") +
+                               ",forward,1,1\n";
+      EXPECT_THAT(error_of(text), HasSubstr(std::string("p.csv line 2: ") + column +
+                                            " is not a whole number from 0 up: '" + bad + "'"));
+    }
+  }
 }
 
 TEST(PipelineProfile, FiguresThatAreNoMeasurementsAreRefusedWithTheirLine) {

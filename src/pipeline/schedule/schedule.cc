@@ -91,8 +91,8 @@ Outcome check_size(std::string_view name, double instructions) {
 Result<PipelineSchedule> built_in(std::string_view name, const ScheduleShape& shape) {
   if (shape.stages < 1 || shape.microbatches < 1 || shape.chunks < 1) {
     return Error::invalid_argument(
-        fmt::format("a pipeline of {} stages, {} microbatches, {} chunks a stage", shape.stages,
-                    shape.microbatches, shape.chunks),
+        fmt::format("a pipeline of {}, {}, {} a stage", counted(shape.stages, "stage"),
+                    counted(shape.microbatches, "microbatch"), counted(shape.chunks, "chunk")),
         "each is at least 1");
   }
   PJ_CHECK(check_chunks(name, shape.chunks));
