@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/pipeline_notes.h"
 #include "cli/pipeline_plan_file.h"
 #include "cli/pipeline_plan_settings.h"
 #include "cli/table.h"
@@ -72,13 +73,15 @@ Result<int> run(const Arguments& arguments) {
   if (arguments.json()) {
     Json json = Json::object();
     json["schema"] = "perjoule.pipeline-lookup.v1";
-    json["status"] = "reconstructed";
+    add_provenance(json);
     json["until_s"] = until.value();
     json["policy"] = policy;
     json["plan"] = static_cast<std::uint64_t>(number);
     json["time_s"] = plan.time.value();
     json["until_j"] = energy.value();
+    json["energy_sigma_j"] = sigma_json(plan.error);
     json["highest_until_j"] = highest.value();
+    json["highest_energy_sigma_j"] = sigma_json(file.highest.error);
     for (const std::string_view member : {"knobs", "order", "instructions"}) {
       json[member] = *file.document.find(member);
     }
@@ -97,6 +100,7 @@ Result<int> run(const Arguments& arguments) {
         to_text(until), number, file.plans.size(), to_text(plan.time),
         to_text(std::max(Seconds(0), until - plan.time)), to_text(energy), to_text(highest),
         percent(1 - energy / highest)));
+    print(how_well_known({{energy, plan.error}, {highest, file.highest.error}}));
   }
   if (plan.time <= until * (1 + 1e-12)) return kDone;
   complain("pipeline lookup: it is no straggler: even the fastest plan takes longer");

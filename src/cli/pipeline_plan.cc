@@ -12,6 +12,8 @@
 #include "cli/scatter.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "pipeline/plan/baselines.h"
+#include "pipeline/plan/energy_error.h"
 #include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
@@ -67,6 +69,16 @@ std::string table_of(const PipelineInput& input, const PipelineStudy& study) {
   return table.text();
 }
 
+std::vector<KnownEnergy> energies_of(const PipelineProblem& problem, const PipelineStudy& study) {
+  std::vector<KnownEnergy> energies = {
+      {study.highest().energy, energy_error(problem, highest_settings(problem))}};
+  for (const PlannedIteration& one : study.plans()) {
+    energies.push_back(
+        {one.iteration.energy, energy_error(problem, measured_options(problem, one.plan))});
+  }
+  return energies;
+}
+
 std::string plot_of(const PipelineInput& input, const PipelineStudy& study) {
   const PipelineProblem& problem = *input.problem;
   std::vector<Dot> dots;
@@ -114,6 +126,7 @@ Result<int> run(const Arguments& arguments) {
   }
   print(input.heading() + "\n\n");
   print(table_of(input, study));
+  print(how_well_known(energies_of(*input.problem, study)));
   print("\n" + plot_of(input, study));
   print(
       "\no plans of measured settings, . the least that any plan can take (bound), x all at the "

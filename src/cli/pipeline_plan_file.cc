@@ -8,6 +8,9 @@
 #include <iterator>
 
 #include "base/file.h"
+#include "cli/pipeline_notes.h"
+#include "pipeline/plan/baselines.h"
+#include "pipeline/plan/energy_error.h"
 
 namespace perjoule::cli {
 namespace {
@@ -21,14 +24,16 @@ std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : std::string("null");
 }
 
-void write_iteration(Out out, const PipelineProblem& problem, const Iteration& iteration) {
+void write_iteration(Out out, const PipelineProblem& problem, const Iteration& iteration,
+                     std::optional<Joules> error) {
   const Watts left = problem.power().least() * static_cast<double>(iteration.stages.size()) +
                      iteration.left_above_least;
   fmt::format_to(
-      out, R"("time_s":{},"energy_j":{},"working_j":{},"waiting_j":{},"left_w":{},"switches":{})",
+      out,
+      R"("time_s":{},"energy_j":{},"energy_sigma_j":{},"working_j":{},"waiting_j":{},"left_w":{},"switches":{})",
       number(problem.seconds(iteration.makespan).value()), number(iteration.energy.value()),
-      number(iteration.working.value()), number(iteration.waiting.value()), number(left.value()),
-      iteration.switches);
+      sigma_json(error).dump(), number(iteration.working.value()),
+      number(iteration.waiting.value()), number(left.value()), iteration.switches);
 }
 
 /// `name`, and for each stage what `write` writes for each of its steps.
@@ -82,7 +87,16 @@ Result<PlanFile::Plan> plan_of(const Json& json, const std::string& path) {
     }
     values[i] = *number;
   }
-  return PlanFile::Plan{Seconds(values[0]), Joules(values[1]), Watts(values[2])};
+  // Null where it is not known, and not there in files of before.
+  std::optional<Joules> error;
+  if (const Json* sigma = json.find("energy_sigma_j"); sigma != nullptr && !sigma->is_null()) {
+    const auto number = sigma->as_number();
+    if (!number || !std::isfinite(*number) || *number < 0) {
+      return not_plans(path, "an energy_sigma_j is no number from 0 up");
+    }
+    error = Joules(*number);
+  }
+  return PlanFile::Plan{Seconds(values[0]), Joules(values[1]), Watts(values[2]), error};
 }
 
 /// Whether every element of a list is what `fits` takes; false as well where it is no list.
@@ -183,19 +197,22 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
   std::string text;
   text.reserve(schedule.size() * (study.plans().size() * 3 + 12));
   const Out out = std::back_inserter(text);
+  Json provenance = Json::object();
+  add_provenance(provenance);
+  const std::string members = provenance.dump();
   fmt::format_to(out,
-                 "{{\n\"schema\":\"perjoule.pipeline-plans.v1\",\"status\":\"reconstructed\","
-                 "\"boundary\":\"B0\",\n\"profile\":{},\"schedule\":{},\"stages\":{},"
+                 "{{\n\"schema\":\"perjoule.pipeline-plans.v1\",{},\n\"profile\":{},\"schedule\":{}"
+                 ",\"stages\":{},"
                  "\"microbatches\":{},\"chunks\":{},\"blocking_power_w\":{},\n",
-                 quoted(input.source), quoted(schedule.name), schedule.stages.size(),
-                 schedule.shape.microbatches, schedule.shape.chunks,
-                 number(problem.power().least().value()));
+                 std::string_view(members).substr(1, members.size() - 2), quoted(input.source),
+                 quoted(schedule.name), schedule.stages.size(), schedule.shape.microbatches,
+                 schedule.shape.chunks, number(problem.power().least().value()));
   fmt::format_to(out, "\"shortest_s\":{},\"least_energy_s\":{},\"longest_s\":{},\n",
                  number(problem.seconds(study.shortest()).value()),
                  number(problem.seconds(study.least_energy()).value()),
                  number(problem.seconds(study.longest()).value()));
   fmt::format_to(out, "\"highest\":{{");
-  write_iteration(out, problem, study.highest());
+  write_iteration(out, problem, study.highest(), energy_error(problem, highest_settings(problem)));
   fmt::format_to(out, "}},\n\"instructions\":[");
   for (std::size_t i = 0; i < schedule.instructions.size(); ++i) {
     fmt::format_to(out, "{}{}", i > 0 ? "," : "", quoted(schedule.instructions[i]));
@@ -213,7 +230,8 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
     const PlannedIteration& one = study.plans()[p];
     fmt::format_to(out, "{}{{\"requested_s\":{},", p > 0 ? ",\n" : "\n",
                    number(problem.seconds(one.plan.requested).value()));
-    write_iteration(out, problem, one.iteration);
+    write_iteration(out, problem, one.iteration,
+                    energy_error(problem, measured_options(problem, one.plan)));
     fmt::format_to(out, ",\"until_requested_j\":{},\"bound_j\":{},\"gap\":{},\n",
                    number(one.energy.value()), number(one.bound.value()), number(one.gap()));
     StepSettings settings = settings_of(problem, one.plan);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
 struct PlanFile {
   struct Plan {
     Seconds time;
-    Joules energy;  ///< of all stages, until the iteration ends
-    Watts left;     ///< what they draw then, waiting
+    Joules energy;                ///< of all stages, until the iteration ends
+    Watts left;                   ///< what they draw then, waiting
+    std::optional<Joules> error;  ///< standard error of the energy, of that until later as well
     Joules until(Seconds later) const { return energy + left * std::max(Seconds(0), later - time); }
   };
   Plan highest;          ///< all at the highest setting

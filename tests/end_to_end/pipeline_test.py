@@ -1,6 +1,7 @@
 """perjoule pipeline on profiles and order files, good and bad: figures, schema, message, exit status."""
 import json
 import os
+import pathlib
 import re
 import resource
 import socket
@@ -466,6 +467,55 @@ class Pipeline(CommandTest):
             self.assertGreaterEqual(methods[method]["energy_j"], methods[method]["bound_j"] * (1 - 1e-6), method)
         self.assertAlmostEqual(document["intrinsic_bloat"], 1 - methods["plan_same_time"]["energy_j"] / methods["highest"]["energy_j"], 9)
         self.assertLessEqual(methods["plan_same_time"]["time_s"], methods["highest"]["time_s"] + 1e-9)
+
+    def test_every_document_says_how_well_its_energies_are_known(self):
+        rows = profile().splitlines()
+        stated = "\n".join([rows[0] + ",energy_spread", *(f"{row},{float(row.split(',')[-1]) * 0.01}" for row in rows[1:])]) + "\n"
+        errors = {}
+        for row in stated.splitlines()[1:]:
+            stage, name, clock, _, _, error = row.split(",")
+            errors[int(stage), name, clock] = float(error)
+
+        def expected(document, numbers):
+            uses = {}
+            for stage, (order, knobs) in enumerate(zip(document["order"], numbers, strict=True)):
+                for (instruction, _, _), number in zip(order, knobs, strict=True):
+                    key = (stage, document["instructions"][instruction], document["knobs"][number]["clock"])
+                    uses[key] = uses.get(key, 0) + 1
+            return sum((count * errors[key]) ** 2 for key, count in uses.items()) ** 0.5
+
+        for content, known in ((stated, True), (profile(), False)):
+            table = self.write("p.csv", content)
+            common = ("--microbatches", "6", *COMMON)
+            path = str(self.folder / "plans.json")
+            self.assertEqual(self.call("pipeline", "plan", table, *common, "--points", "5", "--output", path).returncode, 0)
+            plans = json.loads(pathlib.Path(path).read_text())
+            iteration = self.json("pipeline", "simulate", table, *common, "--json")
+            comparison = self.json("pipeline", "compare", table, *common, "--json")
+            found = self.json("pipeline", "lookup", path, "--straggler", "1.2", "--json")
+            for document in (plans, iteration, comparison, found):
+                self.assertEqual([document[member] for member in ("status", "boundary", "grade")], ["reconstructed", "B0", "D"])
+            sigmas = [one["energy_sigma_j"] for one in (plans["highest"], iteration, found, *plans["plans"], *comparison["results"])]
+            sigmas.append(found["highest_energy_sigma_j"])
+            if known:
+                for plan in plans["plans"]:
+                    self.assertAlmostEqual(plan["energy_sigma_j"], expected(plans, plan["knob"]), 9)
+                self.assertEqual(found["energy_sigma_j"], plans["plans"][found["plan"]]["energy_sigma_j"])
+                self.assertTrue(all(sigma > 0 for sigma in sigmas), sigmas)
+            else:
+                self.assertEqual(set(sigmas), {None})
+            for words in (("plan", table, *common), ("simulate", table, *common), ("compare", table, *common),
+                          ("lookup", path, "--straggler", "1.2")):
+                text = self.call("pipeline", *words).stdout
+                self.assertIn("two standard errors of the profile's means; boundary B0, grade D" if known else
+                              "How well energies are known the profile does not say", text)
+        # A file of before has none.
+        for plan in (plans["highest"], *plans["plans"]):
+            del plan["energy_sigma_j"]
+        old = self.json("pipeline", "lookup", self.write("old.json", json.dumps(plans)), "--straggler", "1.2", "--json")
+        self.assertIsNone(old["energy_sigma_j"])
+        plans["highest"]["energy_sigma_j"] = -1
+        self.assertEqual(self.call("pipeline", "lookup", self.write("old.json", json.dumps(plans)), "--straggler", "1.2").returncode, 2)
 
     def test_times_that_vary_give_a_distribution(self):
         rows = profile().splitlines()

@@ -78,6 +78,7 @@ void scale_options(ProfiledInstruction& one, double time, double energy) {
     option.time_spread *= time;
     option.energy *= energy;
     option.energy_spread *= energy;
+    if (option.energy_error) *option.energy_error *= energy;
   }
 }
 
