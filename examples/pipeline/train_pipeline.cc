@@ -104,6 +104,8 @@ int main(int argc, char** argv) {
   std::vector<Pair> meeting(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t stage = i % stages;
+    // What is still in the buffer, where standard output is no terminal, a child would write again.
+    std::fflush(stdout);
     const pid_t child = ::fork();
     if (child < 0) {
       std::perror("train_pipeline: fork");

@@ -36,12 +36,21 @@ void FileDescriptor::reset() {
 }
 
 namespace {
-Result<std::string> read_all(int fd, const std::string& path) {
+tl::unexpected<Error> too_large(const std::string& path, std::size_t most) {
+  constexpr double kGiB = 1 << 30;
+  return Error::out_of_range(
+      fmt::format("{}: larger than {:.3g} GiB", path, static_cast<double>(most) / kGiB),
+      "files are read whole, up to that size");
+}
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t most) {
   std::string text;
   struct stat found {};
   // Its size is only a hint: that of a file in /proc says nothing, and it may grow.
-  if (::fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0)
+  if (::fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0) {
+    if (static_cast<std::size_t>(found.st_size) > most) return too_large(path, most);
     text.reserve(static_cast<std::size_t>(found.st_size));
+  }
   char buffer[65536];
   for (;;) {
     const ssize_t count = ::read(fd, buffer, sizeof(buffer));
@@ -50,6 +59,7 @@ Result<std::string> read_all(int fd, const std::string& path) {
       if (errno == EINTR) continue;
       return Error::from_errno(errno, path);
     }
+    if (static_cast<std::size_t>(count) > most - text.size()) return too_large(path, most);
     text.append(buffer, static_cast<std::size_t>(count));
   }
 }
@@ -73,10 +83,10 @@ Result<FileDescriptor> open_for_reading(const std::string& path) {
   return fd;
 }
 
-Result<std::string> read_file(const std::string& path) {
-  if (path == "-") return read_all(STDIN_FILENO, "standard input");
+Result<std::string> read_file(const std::string& path, std::size_t most) {
+  if (path == "-") return read_all(STDIN_FILENO, "standard input", most);
   PJ_TRY(const FileDescriptor fd, open_for_reading(path));
-  return read_all(fd.get(), path);
+  return read_all(fd.get(), path, most);
 }
 
 Result<std::string> read_beginning(const std::string& path, std::size_t most) {
@@ -130,6 +140,11 @@ FileDescriptor open_temporary(const std::string& temporary) {
 tl::unexpected<Error> cannot_write(int number, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (number == ENOENT && is_folder(folder)) {
+    // Such as those of /proc, where nobody makes files.
+    return Error::not_supported(fmt::format("{}: no file can be made in {}", path, folder),
+                                "name another file");
+  }
   if (number == ENOENT) {
     return Error::not_found(fmt::format("{}: there is no folder {}", path, folder),
                             "make the folder, or name another file");
@@ -141,7 +156,16 @@ tl::unexpected<Error> cannot_write(int number, const std::string& path) {
 }
 }  // namespace
 
+namespace {
+/// As of --output "$FILE" where nobody has set it.
+Outcome check_named(const std::string& path) {
+  if (!path.empty()) return {};
+  return Error::invalid_argument("the name of a file to write is empty", "name a file");
+}
+}  // namespace
+
 Outcome check_writable(const std::string& named) {
+  PJ_CHECK(check_named(named));
   if (is_folder(named)) return Error::from_errno(EISDIR, named, "name a file");
   if (is_special(named)) {
     if (::faccessat(AT_FDCWD, named.c_str(), W_OK, AT_EACCESS) == 0) return {};
@@ -155,6 +179,7 @@ Outcome check_writable(const std::string& named) {
 }
 
 Outcome write_file_atomically(const std::string& named, std::string_view text) {
+  PJ_CHECK(check_named(named));
   if (is_special(named)) return write_directly(named, text);
   const std::string path = behind_links(named);
   const std::string temporary = temporary_beside(path);

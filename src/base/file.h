@@ -1,6 +1,7 @@
 // Files and descriptors: whole-file reads and atomic writes with errors that name the path.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,12 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+/// Files are read whole up to this size; a device may have no end.
+inline constexpr std::size_t kMostFileSize = std::size_t{4} << 30;
+
 /// The whole file; "-" reads standard input. Works for /proc and sysfs files, whose size says
-/// nothing.
-Result<std::string> read_file(const std::string& path);
+/// nothing. out_of_range for more than `most` bytes.
+Result<std::string> read_file(const std::string& path, std::size_t most = kMostFileSize);
 /// At most so many bytes of its beginning.
 Result<std::string> read_beginning(const std::string& path, std::size_t most);
 /// The file's first line without surrounding space: how sysfs attributes are read.
@@ -45,7 +49,8 @@ Outcome write_file_atomically(const std::string& path, std::string_view text);
 /// Whether write_file_atomically() will be able to write there, tried beforehand so that a long
 /// measurement is not lost to a wrong path: nothing is left behind and what the file holds stays. A
 /// disk that is full only later, and a pipe that nobody reads yet, show when it is written.
-/// Errors: not_found (no such folder), permission_denied, unavailable (a folder of that name).
+/// Errors: invalid_argument (no name), not_found (no such folder), not_supported (a folder that
+/// takes no files), permission_denied, unavailable (a folder of that name).
 Outcome check_writable(const std::string& path);
 /// One write(2) into an existing file: how sysfs attributes are set. The kernel's refusal comes
 /// back as the error.

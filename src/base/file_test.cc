@@ -53,6 +53,39 @@ TEST_F(FileTest, ALinkStaysALinkAndADeviceADevice) {
   }
 }
 
+TEST_F(FileTest, WhyAFileCannotBeWrittenIsSaidInTheRightWords) {
+  const auto why = [](const std::string& path) {
+    const Outcome tried = check_writable(path);
+    const Outcome written = write_file_atomically(path, "x");
+    EXPECT_FALSE(tried || written) << path;
+    if (tried || written) return std::string();
+    EXPECT_EQ(tried.error().text(), written.error().text());
+    return tried.error().text();
+  };
+  EXPECT_THAT(why(folder_ + "/none/x"),
+              testing::HasSubstr("there is no folder " + folder_ + "/none/"));
+  EXPECT_THAT(why(""), testing::StartsWith("the name of a file to write is empty"));
+  if (is_folder("/proc/self")) {
+    EXPECT_THAT(why("/proc/x"), testing::StartsWith("/proc/x: no file can be made in /proc/"));
+  }
+}
+
+TEST_F(FileTest, WhatIsTooLargeOrEndlessIsRefused) {
+  const std::string path = folder_ + "/large";
+  ASSERT_TRUE(write_file_atomically(path, "12345"));
+  EXPECT_EQ(*read_file(path, 5), "12345");
+  EXPECT_EQ(read_file(path, 4).error().code, ErrorCode::kOutOfRange);
+  // One that is nothing but a hole: refused by its size, before any of it is read.
+  ASSERT_EQ(::truncate(path.c_str(), off_t{5} << 30), 0);
+  const auto hole = read_file(path);
+  ASSERT_FALSE(hole);
+  EXPECT_EQ(hole.error().message, path + ": larger than 4 GiB");
+  const auto endless = read_file("/dev/zero", 1 << 20);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, ErrorCode::kOutOfRange);
+  EXPECT_THAT(endless.error().message, testing::HasSubstr("/dev/zero: larger than"));
+}
+
 TEST_F(FileTest, ErrorsNameThePath) {
   const auto missing = read_file(folder_ + "/none");
   ASSERT_FALSE(missing);

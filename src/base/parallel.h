@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
+#include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,20 +20,33 @@
 namespace perjoule {
 
 /// Calls `work` for 0 to `count` - 1 from as many threads as there are processors, and returns when
-/// all is done. `work` throws nothing, and no two calls of it share what one of them writes.
+/// all is done. No two calls of it share what one of them writes. What one of them throws (there
+/// may be no memory left) is thrown here, once the others have stopped.
 template <typename Work>
 void in_parallel(std::size_t count, const Work& work) {
   std::atomic<std::size_t> next = 0;
+  std::exception_ptr failed;
+  std::mutex failing;  // guards failed
   const auto take = [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
+    try {
+      for (std::size_t i = next++; i < count; i = next++) work(i);
+    } catch (...) {
+      next = count;  // nobody begins another
+      const std::lock_guard lock(failing);
+      if (!failed) failed = std::current_exception();
+    }
   };
   std::vector<std::jthread> others;
   const std::size_t threads = std::min<std::size_t>(count, std::thread::hardware_concurrency());
-  {
+  try {
     const SignalsKept kept;
     for (std::size_t i = 1; i < threads; ++i) others.emplace_back(take);
+  } catch (const std::system_error&) {
+    // Those that there are, or this one alone, do it as well.
   }
   take();
+  others.clear();  // joins them
+  if (failed) std::rethrow_exception(failed);
 }
 
 }  // namespace perjoule

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+
 namespace perjoule {
 namespace {
 
@@ -10,6 +12,23 @@ TEST(Parallel, DoesEveryPieceOnce) {
     std::vector<std::atomic<int>> done(count);
     in_parallel(count, [&](std::size_t i) { ++done[i]; });
     for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(done[i], 1) << i;
+  }
+}
+
+TEST(Parallel, WhatAPieceThrowsIsThrownOnceTheOthersHaveStopped) {
+  for (const std::size_t bad : {0U, 7U, 999U}) {
+    std::atomic<int> running = 0;
+    EXPECT_THROW(in_parallel(1000,
+                             [&](std::size_t i) {
+                               ++running;
+                               if (i == bad) {
+                                 --running;
+                                 throw std::bad_alloc();
+                               }
+                               --running;
+                             }),
+                 std::bad_alloc);
+    EXPECT_EQ(running, 0);
   }
 }
 

@@ -46,17 +46,44 @@ std::vector<char> letters_of(const std::vector<std::string>& instructions) {
   return letters;
 }
 
-/// Digits for settings by their first knob: 0 lowest, 9 highest; # where it is no number.
+/// Names of knobs that have more than one value; what a profile leaves empty is none.
+std::vector<std::string> varying_knobs(const std::vector<Config>& knobs) {
+  std::vector<std::pair<std::string, std::string>> first;  ///< name and value, few
+  std::vector<std::string> varying;
+  for (const Config& knob : knobs) {
+    for (const Setting setting : knob.settings()) {
+      if (setting.value.empty()) continue;
+      const auto at = std::find_if(first.begin(), first.end(),
+                                   [&](const auto& one) { return one.first == setting.name; });
+      if (at == first.end()) {
+        first.emplace_back(setting.name, setting.value);
+      } else if (at->second != setting.value &&
+                 std::find(varying.begin(), varying.end(), setting.name) == varying.end()) {
+        varying.emplace_back(setting.name);
+      }
+    }
+  }
+  return varying;
+}
+
+/// A character for each setting. Where one knob alone varies, its level: 0 lowest, 9 highest, #
+/// where it is no number. Where several do, the number of their tuple, which the legend says: a
+/// level of one of them would show settings as equal that are not.
 class Levels {
  public:
-  explicit Levels(const std::vector<Config>& knobs) {
+  Levels(const std::vector<Config>& knobs, const std::vector<ActivityDetail>& details) {
+    const std::vector<std::string> varying = varying_knobs(knobs);
+    if (varying.size() > 1) {
+      number_tuples(knobs, details);
+      return;
+    }
+    if (!varying.empty()) name_ = varying.front();
     std::vector<std::optional<double>> numbers;
     for (const Config& knob : knobs) {
       std::optional<double> number;
       if (!knob.empty()) {
-        const std::string_view name = (*knob.settings().begin()).name;
-        number = knob.number(name);
-        if (name_.empty()) name_ = name;
+        if (name_.empty()) name_ = (*knob.settings().begin()).name;
+        number = knob.number(name_);
       }
       if (number) {
         low_ = std::min(low_, *number);
@@ -68,11 +95,43 @@ class Levels {
   }
   char at(std::uint32_t knob) const { return digits_[knob]; }
   std::string legend() const {
+    if (!tuples_.empty()) return "a setting's number where it is set";
     if (low_ > high_) return "# where a setting is set";
     return fmt::format("{} from 0 ({:g}) to 9 ({:g}), a digit where it is set", name_, low_, high_);
   }
+  /// A line for each tuple that is numbered.
+  const std::string& tuples() const { return tuples_; }
 
  private:
+  static constexpr std::string_view kNumbers = "0123456789abcdefghijklmnopqrstuvwxyz";
+  static constexpr char kFurther = '+';
+
+  /// Those that the iteration runs at, in the profile's order.
+  void number_tuples(const std::vector<Config>& knobs, const std::vector<ActivityDetail>& details) {
+    std::vector<bool> used(knobs.size(), false);
+    for (const ActivityDetail& detail : details) used[detail.knob] = true;
+    digits_.assign(knobs.size(), kFurther);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < knobs.size(); ++i) {
+      if (!used[i]) continue;
+      const std::size_t number = next++;
+      if (number >= kNumbers.size()) continue;
+      digits_[i] = kNumbers[number];
+      tuples_ += fmt::format("{} {}\n", kNumbers[number], text_of(knobs[i]));
+    }
+    if (next <= kNumbers.size()) return;
+    tuples_ += fmt::format("{} {} more settings\n", kFurther, next - kNumbers.size());
+  }
+
+  static std::string text_of(const Config& knob) {
+    std::string text;
+    for (const Setting setting : knob.settings()) {
+      if (setting.value.empty()) continue;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", setting.name, setting.value);
+    }
+    return text.empty() ? "no setting" : text;
+  }
+
   char digit(double number) const {
     if (low_ == high_) return '9';
     return static_cast<char>('0' + std::lround(9 * (number - low_) / (high_ - low_)));
@@ -80,7 +139,8 @@ class Levels {
   double low_ = INFINITY;
   double high_ = -INFINITY;
   std::string name_;
-  std::string digits_;
+  std::string digits_;  ///< by setting
+  std::string tuples_;
 };
 
 class Chart {
@@ -91,7 +151,7 @@ class Chart {
         look_(look),
         details_(activity_details(problem, option, iteration)),
         letters_(letters_of(problem.schedule().instructions)),
-        levels_(problem.knobs()) {}
+        levels_(problem.knobs(), details_) {}
 
   std::string text() const {
     const std::size_t stages = problem_.schedule().stages.size();
@@ -194,8 +254,8 @@ class Chart {
     return fmt::format(
         "{}. waits; small and -: could take longer, by more than 1 %; capital and =: could not\n"
         "below: {}, * several times; behind: switches\n"
-        "a column is {}\n",
-        kinds, levels_.legend(), to_text(cell_time));
+        "a column is {}\n{}",
+        kinds, levels_.legend(), to_text(cell_time), levels_.tuples());
   }
 
   const PipelineProblem& problem_;

@@ -5,7 +5,8 @@
 //
 // The upper line says what runs: the instruction's letter, its microbatch where there is room, then
 // = where it has no slack (less than 1 %) and - where it could take longer; . where the stage
-// waits. The lower one says the setting's level where it is set, and how often it changes.
+// waits. The lower one says the setting's level where it is set, and how often it changes; where
+// several knobs vary, the number of the tuple, which the legend says.
 #pragma once
 
 #include <cstddef>

@@ -13,8 +13,10 @@ constexpr const char* kRows =
 
 /// Two stages and three microbatches of 1F1B, all at the highest setting but those named.
 std::string chart(const std::string& rows, const std::vector<std::uint32_t>& slow,
-                  const GanttLook& look, const std::vector<std::string>& stage_end = {}) {
-  const auto profile = PipelineProfile::parse("stage,instruction,clock,time,energy\n" + rows, "p");
+                  const GanttLook& look, const std::vector<std::string>& stage_end = {},
+                  const std::string& knobs = "clock") {
+  const auto profile =
+      PipelineProfile::parse("stage,instruction," + knobs + ",time,energy\n" + rows, "p");
   EXPECT_TRUE(profile);
   const auto schedule =
       make_schedule("1f1b", {.stages = 2, .microbatches = 3, .stage_end = stage_end});
@@ -39,6 +41,42 @@ TEST(Gantt, ShowsInstructionsSlackWaitingLevelsAndSwitches) {
             "below: clock from 0 (1000) to 9 (1400), a digit where it is set, * several times; "
             "behind: switches\n"
             "a column is 250.0 ms\n");
+}
+
+TEST(Gantt, TuplesOfSeveralKnobsAreNumberedInALegend) {
+  std::string rows;
+  for (const char* const at : {"0,forward", "1,forward"}) {
+    rows +=
+        std::string(at) + ",1400,1,8,1,100\n" + at + ",1400,2,8,1.5,80\n" + at + ",1000,1,8,2,70\n";
+  }
+  for (const char* const at : {"0,backward", "1,backward"}) {
+    rows += std::string(at) + ",1400,1,8,2,210\n" + at + ",1000,2,8,3,170\n";
+  }
+  const GanttLook look{.width = 50, .from = Seconds(0), .until = Seconds(12.5)};
+  // As above, but that the clock of F1 and F2 is that of the others.
+  const std::string text = chart(rows, {1, 3}, look, {}, "clock,nanobatches,sms");
+  EXPECT_EQ(text.substr(0, text.find("F forward")),
+            "0 |F0==f1----......B0======F2====b1------....B2======|\n"
+            "  |0---1-----      0-------1-----0-------    --------| 4\n"
+            "1 |....F0==B0======f1--b1------..F2==B2======........|\n"
+            "  |    0-----------------------  ------------        | 0\n"
+            "  +--------------------------------------------------+\n"
+            "  0 s                                          12.50 s\n");
+  EXPECT_EQ(text.substr(text.find("below: ")),
+            "below: a setting's number where it is set, * several times; behind: switches\n"
+            "a column is 250.0 ms\n"
+            "0 clock 1400, nanobatches 1, sms 8\n"
+            "1 clock 1400, nanobatches 2, sms 8\n");
+}
+
+TEST(Gantt, OfSeveralKnobsTheOneThatVariesHasTheLevels) {
+  const std::string rows =
+      "0,forward,1400,1,1,100\n0,forward,1400,4,1.5,80\n0,backward,1400,1,2,210\n"
+      "1,forward,1400,1,1,100\n1,backward,1400,1,2,210\n";
+  const std::string text = chart(rows, {0}, {.width = 40, .from = Seconds(0), .until = Seconds(12)},
+                                 {}, "clock,nanobatches");
+  EXPECT_THAT(text, testing::HasSubstr("nanobatches from 0 (1) to 9 (4), a digit where it is set"));
+  EXPECT_THAT(text, testing::HasSubstr("\n  |9"));
 }
 
 TEST(Gantt, AWindowBeginsWithTheLevelThere) {

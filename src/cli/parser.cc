@@ -5,8 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <list>
+#include <new>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 
 #include "base/text.h"
 #include "cli/settings.h"
@@ -55,6 +57,12 @@ std::optional<int> check_output(std::string_view who) {
   complain(
       Error::from_errno(output_failed(), fmt::format("{}: standard output", who)).value().text());
   return kMachineCannot;
+}
+
+/// By then what the verb held has been let go, knobs have been put back, and a line can be said.
+int no_memory(std::string_view who, int status) {
+  complain(fmt::format("{}: out of memory; give it more, or less to do", who));
+  return status;
 }
 
 }  // namespace
@@ -227,7 +235,14 @@ class Parser {
       return kUsage;
     }
     arguments.command_ = std::move(command);
-    const Result<int> status = entry.verb->run(arguments);
+    Result<int> status = kDone;
+    try {
+      status = entry.verb->run(arguments);
+    } catch (const std::bad_alloc&) {
+      return no_memory(entry.verb->name, entry.verb->own_failure);
+    } catch (const std::length_error&) {  // more than any memory holds
+      return no_memory(entry.verb->name, entry.verb->own_failure);
+    }
     if (check_output(entry.verb->name)) return entry.verb->own_failure;
     if (status) return *status;
     complain(fmt::format("{}: {}", entry.verb->name, status.error().text()));
@@ -250,7 +265,11 @@ int dispatch(const std::vector<Verb>& verbs, int argc, const char* const* argv) 
   const char* const* const end = argv + std::max(argc, 1);
   const char* const* const first =
       std::find_if(argv + std::min(argc, 1), end, [](const char* word) { return word[0] != '-'; });
-  return Parser(verbs, first == end ? "" : *first).run(argc, argv);
+  try {
+    return Parser(verbs, first == end ? "" : *first).run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return no_memory("perjoule", kMachineCannot);
+  }
 }
 
 int status_of(const Error& error) {

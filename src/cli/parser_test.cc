@@ -45,6 +45,19 @@ TEST(Parser, OptionsDefaultsPositionalsAndCommand) {
   EXPECT_EQ(made.seen.command(), (std::vector<std::string>{"ls", "--every"}));
 }
 
+TEST(Parser, AVerbThatFindsNoMemoryEndsWithItsOwnFailure) {
+  for (const int own_failure : {kMachineCannot, kOwnFailure}) {
+    Verb verb;
+    verb.name = "box";
+    verb.own_failure = own_failure;
+    const char* const words[] = {"perjoule", "box"};
+    verb.run = [](const Arguments&) -> Result<int> { throw std::bad_alloc(); };
+    EXPECT_EQ(dispatch({verb}, 2, words), own_failure);
+    verb.run = [](const Arguments&) -> Result<int> { throw std::length_error("too long"); };
+    EXPECT_EQ(dispatch({verb}, 2, words), own_failure);
+  }
+}
+
 TEST(Parser, AListHasNoEmptyItems) {
   const auto listed = [](const char* text) {
     return call({"box", "open", "--param", "z", "--param", text, "x", "--", "ls"})

@@ -10,6 +10,7 @@
 #include "pipeline/peers/envpipe.h"
 #include "pipeline/peers/zeus_baselines.h"
 #include "pipeline/plan/baselines.h"
+#include "pipeline/plan/energy_error.h"
 #include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
@@ -19,43 +20,61 @@ struct Row {
   std::string name;
   std::string method;  ///< for JSON
   Iteration iteration;
+  std::optional<Joules> error;  ///< standard error of its energy
+};
+
+class Rows {
+ public:
+  explicit Rows(const PipelineProblem& problem) : problem_(problem) {}
+  void add(std::string name, std::string method, const std::vector<std::uint32_t>& option) {
+    rows_.push_back({std::move(name), std::move(method), simulate_iteration(problem_, option),
+                     energy_error(problem_, option)});
+  }
+  void add(std::string name, std::string method, const PlannedIteration& planned) {
+    rows_.push_back({std::move(name), std::move(method), planned.iteration,
+                     energy_error(problem_, measured_options(problem_, planned.plan))});
+  }
+  std::vector<Row> take() && { return std::move(rows_); }
+
+ private:
+  const PipelineProblem& problem_;
+  std::vector<Row> rows_;
 };
 
 std::vector<Row> rows_of(const PipelineProblem& problem, const PipelineStudy& study,
-                         const Iteration& same_time) {
-  std::vector<Row> rows;
-  rows.push_back({"all at the highest setting", "highest", study.highest()});
-  rows.push_back({"shortest plan", "plan_shortest", study.plans().front().iteration});
-  rows.push_back({"plan of the highest setting's time", "plan_same_time", same_time});
-  rows.push_back({"EnvPipe, balanced", "envpipe_balanced",
-                  simulate_iteration(problem, env_pipe(problem, EnvPipeRaise::kBalanced).option)});
-  rows.push_back({"EnvPipe, greedy", "envpipe_greedy",
-                  simulate_iteration(problem, env_pipe(problem, EnvPipeRaise::kGreedy).option)});
+                         const PlannedIteration& same_time) {
+  Rows rows(problem);
+  rows.add("all at the highest setting", "highest", highest_settings(problem));
+  rows.add("shortest plan", "plan_shortest", study.plans().front());
+  rows.add("plan of the highest setting's time", "plan_same_time", same_time);
+  rows.add("EnvPipe, balanced", "envpipe_balanced",
+           env_pipe(problem, EnvPipeRaise::kBalanced).option);
+  rows.add("EnvPipe, greedy", "envpipe_greedy", env_pipe(problem, EnvPipeRaise::kGreedy).option);
   const UniformSetting* best = nullptr;
-  Iteration at_best;
+  Joules at_best;
   const std::vector<UniformSetting> uniform = uniform_settings(problem);
   for (const UniformSetting& setting : uniform) {
-    Iteration iteration = simulate_iteration(problem, setting.option);
-    if (best != nullptr && iteration.energy >= at_best.energy) continue;
+    const Joules energy = simulate_iteration(problem, setting.option).energy;
+    if (best != nullptr && energy >= at_best) continue;
     best = &setting;
-    at_best = std::move(iteration);
+    at_best = energy;
   }
   if (best != nullptr) {
-    rows.push_back({"one setting for all: " + best->knob.text(), "uniform", at_best});
+    rows.add("one setting for all: " + best->knob.text(), "uniform", best->option);
   }
   for (const auto& [name, method, candidates] :
        {std::tuple("Zeus, one setting for all", "zeus_global", zeus_global(problem)),
         std::tuple("Zeus, a setting for each stage", "zeus_per_stage", zeus_per_stage(problem))}) {
-    if (!candidates.empty()) rows.push_back({name, method, candidates.front().iteration});
+    if (!candidates.empty()) rows.add(name, method, candidates.front().option);
   }
   for (const PlannedIteration& one : study.plans()) {
     if (one.plan.requested == study.least_energy()) {
-      rows.push_back({"plan of least energy", "plan_least_energy", one.iteration});
+      rows.add("plan of least energy", "plan_least_energy", one);
     }
   }
-  rows.push_back({"each instruction at its least energy", "least_energy_settings",
-                  simulate_iteration(problem, least_energy_settings(problem))});
-  return rows;
+  rows.add("each instruction at its least energy", "least_energy_settings",
+           least_energy_settings(problem));
+  return std::move(rows).take();
 }
 
 /// With no regard to time every instruction takes its least: the most that bloat can be.
@@ -75,13 +94,13 @@ Result<int> run(const Arguments& arguments) {
   PJ_TRY(const PipelineStudy study, study_pipeline(problem, request));
   const PlannedIteration& same =
       study.for_straggler(highest.makespan, StragglerPolicy::kLeastUntil);
-  const std::vector<Row> rows = rows_of(problem, study, same.iteration);
+  const std::vector<Row> rows = rows_of(problem, study, same);
   const double theoretical = most_saved(problem, study);
   const double intrinsic = 1 - same.iteration.energy / study.highest().energy;
   if (arguments.json()) {
     Json json = Json::object();
     json["schema"] = "perjoule.pipeline-comparison.v1";
-    json["status"] = "reconstructed";
+    add_provenance(json);
     json["profile"] = input.source;
     json["intrinsic_bloat"] = intrinsic;
     json["theoretical_maximum"] = theoretical;
@@ -92,6 +111,7 @@ Result<int> run(const Arguments& arguments) {
       one["name"] = row.name;
       one["time_s"] = problem.seconds(row.iteration.makespan).value();
       one["energy_j"] = row.iteration.energy.value();
+      one["energy_sigma_j"] = sigma_json(row.error);
       one["working_j"] = row.iteration.working.value();
       one["waiting_j"] = row.iteration.waiting.value();
       one["switches"] = static_cast<std::uint64_t>(row.iteration.switches);
@@ -106,8 +126,10 @@ Result<int> run(const Arguments& arguments) {
     return kDone;
   }
   Table table(iteration_columns());
+  std::vector<KnownEnergy> energies;
   const double fastest = static_cast<double>(study.highest().makespan);
   for (const Row& row : rows) {
+    energies.push_back({row.iteration.energy, row.error});
     const Joules bound = problem.total_energy(study.frontier().cost_at(row.iteration.makespan),
                                               row.iteration.makespan);
     table.add(
@@ -117,6 +139,7 @@ Result<int> run(const Arguments& arguments) {
          percent(row.iteration.energy / bound - 1, 2), std::to_string(row.iteration.switches)});
   }
   print(table.text());
+  print(how_well_known(energies));
   print(fmt::format(
       "\nIntrinsic bloat, saved at the same time: {}. Every instruction at its least energy would "
       "take {} less while\nworking (the theoretical maximum). Bound: the least that any plan of "

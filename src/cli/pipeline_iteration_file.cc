@@ -1,7 +1,9 @@
 #include "cli/pipeline_iteration_file.h"
 
 #include "base/json.h"
+#include "cli/pipeline_notes.h"
 #include "cli/pipeline_plan_file.h"
+#include "pipeline/plan/energy_error.h"
 #include "pipeline/plan/iteration_detail.h"
 
 namespace perjoule::cli {
@@ -59,10 +61,10 @@ std::string iteration_document(const PipelineInput& input, const SimulatedIterat
   const PipelineProblem& problem = *input.problem;
   const PipelineSchedule& schedule = *input.schedule;
   const Iteration& iteration = simulated.iteration;
-  Json::Object document = {
-      {"schema", "perjoule.pipeline-iteration.v1"},
-      {"status", "reconstructed"},
-      {"boundary", "B0"},
+  Json head = Json::of({{"schema", "perjoule.pipeline-iteration.v1"}});
+  add_provenance(head);
+  Json::Object document = *head.as_object();
+  const Json::Object figures = {
       {"profile", input.source},
       {"schedule", schedule.name},
       {"stages", static_cast<std::int64_t>(schedule.stages.size())},
@@ -71,10 +73,12 @@ std::string iteration_document(const PipelineInput& input, const SimulatedIterat
       {"setting", simulated.setting},
       {"time_s", problem.seconds(iteration.makespan).value()},
       {"energy_j", iteration.energy.value()},
+      {"energy_sigma_j", sigma_json(energy_error(problem, simulated.option))},
       {"working_j", iteration.working.value()},
       {"waiting_j", iteration.waiting.value()},
       {"switches", static_cast<std::int64_t>(iteration.switches)},
   };
+  document.insert(document.end(), figures.begin(), figures.end());
   if (simulated.plan) {
     document.emplace_back("requested_s", simulated.plan->requested.value());
     document.emplace_back("bound_j", simulated.plan->bound.value());

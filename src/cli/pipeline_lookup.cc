@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/pipeline_notes.h"
 #include "cli/pipeline_plan_file.h"
 #include "cli/pipeline_plan_settings.h"
 #include "cli/table.h"
@@ -22,13 +23,20 @@ Result<Seconds> straggler_time(const Arguments& arguments, const PlanFile& file)
   }
   if (arguments.has("until")) {
     PJ_TRY(const auto until, arguments.read("until", parse_seconds));
-    return *until;
+    if (until && until->value() > 0 && *until <= kMostTime) return *until;
+    return Error::invalid_argument(
+        fmt::format("--until {}: not a time above 0", arguments.value("until")),
+        fmt::format("it is how long the straggler's iteration takes, at most {:g} s",
+                    kMostTime.value()));
   }
   const auto factor = parse_number(arguments.value("straggler"));
-  if (factor && *factor >= 1) return file.highest.time * *factor;
+  if (factor && *factor >= 1 && file.highest.time * *factor <= kMostTime)
+    return file.highest.time * *factor;
   return Error::invalid_argument(
       "--straggler " + arguments.value("straggler") + ": not a factor from 1 up",
-      "1.2 is a straggler that takes 1.2 times the time at the highest setting");
+      fmt::format("1.2 is a straggler that takes 1.2 times the time at the highest setting; its "
+                  "iteration takes at most {:g} s",
+                  kMostTime.value()));
 }
 
 /// The plan that takes least until T' of those that are not late; the fastest where all are.
@@ -65,13 +73,15 @@ Result<int> run(const Arguments& arguments) {
   if (arguments.json()) {
     Json json = Json::object();
     json["schema"] = "perjoule.pipeline-lookup.v1";
-    json["status"] = "reconstructed";
+    add_provenance(json);
     json["until_s"] = until.value();
     json["policy"] = policy;
     json["plan"] = static_cast<std::uint64_t>(number);
     json["time_s"] = plan.time.value();
     json["until_j"] = energy.value();
+    json["energy_sigma_j"] = sigma_json(plan.error);
     json["highest_until_j"] = highest.value();
+    json["highest_energy_sigma_j"] = sigma_json(file.highest.error);
     for (const std::string_view member : {"knobs", "order", "instructions"}) {
       json[member] = *file.document.find(member);
     }
@@ -80,7 +90,7 @@ Result<int> run(const Arguments& arguments) {
       json["backward_microbatch"] = *fused;
     }
     PJ_TRY(const StepSettings settings,
-           read_settings(*file.document.find("plans")->as_array(), number, path));
+           read_settings(*file.document.find("plans")->as_array(), number, file.shape, path));
     json["knob"] = json_of(settings);
     print(json.dump() + "\n");
   } else {
@@ -90,6 +100,7 @@ Result<int> run(const Arguments& arguments) {
         to_text(until), number, file.plans.size(), to_text(plan.time),
         to_text(std::max(Seconds(0), until - plan.time)), to_text(energy), to_text(highest),
         percent(1 - energy / highest)));
+    print(how_well_known({{energy, plan.error}, {highest, file.highest.error}}));
   }
   if (plan.time <= until * (1 + 1e-12)) return kDone;
   complain("pipeline lookup: it is no straggler: even the fastest plan takes longer");

@@ -12,10 +12,14 @@
 #include "cli/scatter.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "pipeline/plan/baselines.h"
+#include "pipeline/plan/energy_error.h"
 #include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
 namespace {
+
+constexpr std::int64_t kMostPoints = 100'000;
 
 Result<PlanRequest> read_request(const Arguments& arguments) {
   PlanRequest request;
@@ -34,9 +38,9 @@ Result<PlanRequest> read_request(const Arguments& arguments) {
   const bool chosen = !request.times.empty() || !request.slowdowns.empty();
   if (arguments.has("points") || !chosen) {
     const auto points = parse_integer(arguments.value("points"));
-    if (!points || *points < 1 || *points > 100'000) {
-      return Error::invalid_argument("--points " + arguments.value("points") +
-                                     ": not a count from 1 up");
+    if (!points || *points < 1 || *points > kMostPoints) {
+      return Error::invalid_argument(fmt::format("--points {}: not a count from 1 to {}",
+                                                 arguments.value("points"), kMostPoints));
     }
     request.points = static_cast<int>(*points);
   }
@@ -63,6 +67,16 @@ std::string table_of(const PipelineInput& input, const PipelineStudy& study) {
                percent(one.gap(), 2), std::to_string(one.iteration.switches)});
   }
   return table.text();
+}
+
+std::vector<KnownEnergy> energies_of(const PipelineProblem& problem, const PipelineStudy& study) {
+  std::vector<KnownEnergy> energies = {
+      {study.highest().energy, energy_error(problem, highest_settings(problem))}};
+  for (const PlannedIteration& one : study.plans()) {
+    energies.push_back(
+        {one.iteration.energy, energy_error(problem, measured_options(problem, one.plan))});
+  }
+  return energies;
 }
 
 std::string plot_of(const PipelineInput& input, const PipelineStudy& study) {
@@ -112,6 +126,7 @@ Result<int> run(const Arguments& arguments) {
   }
   print(input.heading() + "\n\n");
   print(table_of(input, study));
+  print(how_well_known(energies_of(*input.problem, study)));
   print("\n" + plot_of(input, study));
   print(
       "\no plans of measured settings, . the least that any plan can take (bound), x all at the "

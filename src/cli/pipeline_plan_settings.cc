@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace perjoule::cli {
 namespace {
 
@@ -10,53 +12,94 @@ tl::unexpected<Error> refused(const std::string& path, std::size_t plan, const s
                                  "it is written by: perjoule pipeline plan --output FILE");
 }
 
+std::string stages_of(std::size_t count) { return counted(static_cast<double>(count), "stage"); }
+
 void append_number(std::string& text, std::int64_t value) {
   const fmt::format_int number(value);
   text.append(number.data(), number.size());
 }
 
-Result<StepSettings> in_full(const Json& knob, std::size_t plan, const std::string& path) {
-  const Json::Array* const stages = knob.as_array();
-  if (stages == nullptr) return refused(path, plan, "its knob is no list of stages");
-  StepSettings settings;
-  for (const Json& stage : *stages) {
-    const Json::Array* const steps = stage.as_array();
-    if (steps == nullptr) return refused(path, plan, "a stage of its knob is no list");
-    settings.emplace_back();
-    for (const Json& step : *steps) {
-      const auto setting = step.as_integer();
-      if (!setting) return refused(path, plan, "a knob of a step is no whole number");
-      settings.back().push_back(*setting);
-    }
-  }
-  return settings;
-}
+/// Settings of plans one behind the other.
+class SettingsReader {
+ public:
+  SettingsReader(const SettingsShape& shape, const std::string& path)
+      : shape_(shape), path_(path) {}
 
-Outcome change(StepSettings& settings, const Json& changes, std::size_t plan,
-               const std::string& path) {
-  const Json::Array* const stages = changes.as_array();
-  if (stages == nullptr || stages->size() != settings.size()) {
-    return refused(path, plan, fmt::format("its changes are not of {} stages", settings.size()));
-  }
-  for (std::size_t s = 0; s < settings.size(); ++s) {
-    const Json::Array* const changed = (*stages)[s].as_array();
-    if (changed == nullptr) return refused(path, plan, "changes of a stage are no list");
-    for (const Json& one : *changed) {
-      const Json::Array* const pair = one.as_array();
-      const bool is_pair = pair != nullptr && pair->size() == 2;
-      const auto step = is_pair ? (*pair)[0].as_integer() : std::nullopt;
-      const auto setting = is_pair ? (*pair)[1].as_integer() : std::nullopt;
-      if (!step || !setting) return refused(path, plan, "a change is no [step, knob]");
-      if (*step < 0 || static_cast<std::size_t>(*step) >= settings[s].size()) {
-        return refused(
-            path, plan,
-            fmt::format("a change of step {}, and stage {} has {}", *step, s, settings[s].size()));
-      }
-      settings[s][static_cast<std::size_t>(*step)] = *setting;
+  /// Plan `number`, read right behind the one before it or with settings in full.
+  Outcome take(const Json& plan, std::size_t number) {
+    if (const Json* knob = plan.find("knob")) return in_full(*knob, number);
+    const Json* const changes = plan.find("changes");
+    if (changes == nullptr) return refused(path_, number, "it has no knob");
+    if (settings_.empty()) {
+      return refused(path_, number, "it has changes, and no plan is before it");
     }
+    return change(*changes, number);
   }
-  return {};
-}
+  StepSettings settings() && { return std::move(settings_); }
+
+ private:
+  Outcome in_full(const Json& knob, std::size_t plan) {
+    const Json::Array* const stages = knob.as_array();
+    if (stages == nullptr) return refused(path_, plan, "its knob is no list of stages");
+    if (stages->size() != shape_.steps.size()) {
+      return refused(path_, plan,
+                     fmt::format("its knob is not of {}", stages_of(shape_.steps.size())));
+    }
+    settings_.assign(stages->size(), {});
+    for (std::size_t s = 0; s < stages->size(); ++s) {
+      const Json::Array* const steps = (*stages)[s].as_array();
+      if (steps == nullptr) return refused(path_, plan, "a stage of its knob is no list");
+      if (steps->size() != shape_.steps[s]) {
+        return refused(path_, plan,
+                       fmt::format("stage {} has {} steps in the order, and {} in its knob", s,
+                                   shape_.steps[s], steps->size()));
+      }
+      for (const Json& step : *steps) {
+        PJ_TRY(const std::int64_t setting, setting_of(step, plan));
+        settings_[s].push_back(setting);
+      }
+    }
+    return {};
+  }
+
+  Outcome change(const Json& changes, std::size_t plan) {
+    const Json::Array* const stages = changes.as_array();
+    if (stages == nullptr || stages->size() != settings_.size()) {
+      return refused(path_, plan,
+                     fmt::format("its changes are not of {}", stages_of(settings_.size())));
+    }
+    for (std::size_t s = 0; s < settings_.size(); ++s) {
+      const Json::Array* const changed = (*stages)[s].as_array();
+      if (changed == nullptr) return refused(path_, plan, "changes of a stage are no list");
+      for (const Json& one : *changed) {
+        const Json::Array* const pair = one.as_array();
+        const bool is_pair = pair != nullptr && pair->size() == 2;
+        const auto step = is_pair ? (*pair)[0].as_integer() : std::nullopt;
+        if (!step || !(*pair)[1].as_integer()) {
+          return refused(path_, plan, "a change is no [step, knob]");
+        }
+        if (*step < 0 || static_cast<std::size_t>(*step) >= settings_[s].size()) {
+          return refused(path_, plan,
+                         fmt::format("a change of step {}, and stage {} has {}", *step, s,
+                                     settings_[s].size()));
+        }
+        PJ_TRY(settings_[s][static_cast<std::size_t>(*step)], setting_of((*pair)[1], plan));
+      }
+    }
+    return {};
+  }
+
+  Result<std::int64_t> setting_of(const Json& json, std::size_t plan) const {
+    const auto setting = json.as_integer();
+    if (!setting) return refused(path_, plan, "a knob of a step is no whole number");
+    if (*setting >= 0 && static_cast<std::size_t>(*setting) < shape_.knobs) return *setting;
+    return refused(path_, plan, fmt::format("knob {}, and there are {}", *setting, shape_.knobs));
+  }
+
+  const SettingsShape& shape_;
+  const std::string& path_;
+  StepSettings settings_;
+};
 
 }  // namespace
 
@@ -106,19 +149,20 @@ void write_changes(std::string& text, const StepSettings& before, const StepSett
 }
 
 Result<StepSettings> read_settings(const Json::Array& plans, std::size_t number,
-                                   const std::string& path) {
+                                   const SettingsShape& shape, const std::string& path) {
   // From the last one in full on.
   std::size_t first = number;
-  while (plans[first].find("knob") == nullptr) {
-    if (plans[first].find("changes") == nullptr) return refused(path, first, "it has no knob");
-    if (first == 0) return refused(path, 0, "it has changes, and no plan is before it");
-    --first;
-  }
-  PJ_TRY(StepSettings settings, in_full(*plans[first].find("knob"), first, path));
-  for (std::size_t p = first + 1; p <= number; ++p) {
-    PJ_CHECK(change(settings, *plans[p].find("changes"), p, path));
-  }
-  return settings;
+  while (first > 0 && plans[first].find("knob") == nullptr) --first;
+  SettingsReader reader(shape, path);
+  for (std::size_t p = first; p <= number; ++p) PJ_CHECK(reader.take(plans[p], p));
+  return std::move(reader).settings();
+}
+
+Outcome check_settings(const Json::Array& plans, const SettingsShape& shape,
+                       const std::string& path) {
+  SettingsReader reader(shape, path);
+  for (std::size_t p = 0; p < plans.size(); ++p) PJ_CHECK(reader.take(plans[p], p));
+  return {};
 }
 
 Json json_of(const StepSettings& settings) {

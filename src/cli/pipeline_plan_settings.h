@@ -25,11 +25,20 @@ void write_settings(std::string& text, const StepSettings& settings);
 /// "changes":[[[step,setting],...],...] appended: for each stage the steps that are not as before.
 void write_changes(std::string& text, const StepSettings& before, const StepSettings& settings);
 
+/// What settings of a file's plans are of.
+struct SettingsShape {
+  std::vector<std::size_t> steps;  ///< by stage
+  std::size_t knobs = 0;           ///< each number is below it
+};
+
 /// Those of plans[number], whichever way they are written. invalid_argument, `path` named, where a
-/// plan has neither, the first has only changes, or changes are of stages or steps that there are
-/// not. O(steps + changes of the plans before).
+/// plan has neither, the first has only changes, settings or changes are of stages or steps that
+/// there are not, or name a knob that there is not. O(steps + changes of the plans before).
 Result<StepSettings> read_settings(const Json::Array& plans, std::size_t number,
-                                   const std::string& path);
+                                   const SettingsShape& shape, const std::string& path);
+/// The same refusals for all plans. O(steps and changes of all).
+Outcome check_settings(const Json::Array& plans, const SettingsShape& shape,
+                       const std::string& path);
 Json json_of(const StepSettings& settings);
 
 }  // namespace perjoule::cli

@@ -12,6 +12,7 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "pipeline/plan/baselines.h"
+#include "pipeline/plan/energy_error.h"
 #include "pipeline/plan/planner.h"
 
 namespace perjoule::cli {
@@ -196,6 +197,7 @@ Result<int> run(const Arguments& arguments) {
   if (simulated.samples) print("\n" + text_of(problem, *simulated.samples));
   print("\n" + gantt(problem, simulated.option, iteration, look));
   print("\nReconstructed from the profile; energy of all stages until the last has ended.\n");
+  print(how_well_known({{iteration.energy, energy_error(problem, simulated.option)}}));
   return kDone;
 }
 

@@ -8,20 +8,26 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "net/line_socket.h"
+#include "pipeline/profile/profile.h"
 #include "pipeline/runtime/plan_server.h"
 
 namespace perjoule::cli {
 namespace {
 
 constexpr Seconds kPatience{10};
+constexpr std::int64_t kMostPipelines = 1'000'000;
+constexpr double kMostSlowdown = 1e6;
 
 Result<Json> straggler_call(const Arguments& arguments) {
   Json call = Json::object();
   call["call"] = "straggle";
   const std::string pipeline = arguments.values("PIPELINE").front();
   const auto number = parse_integer(pipeline);
-  if (!number || *number < 0)
-    return Error::invalid_argument(pipeline + ": not the number of a pipeline, from 0");
+  if (!number || *number < 0 || *number >= kMostPipelines) {
+    return Error::invalid_argument(
+        fmt::format("{}: not the number of a pipeline, from 0 to {}", pipeline, kMostPipelines - 1),
+        "replicas are numbered as the training started them");
+  }
   call["pipeline"] = *number;
   const int said = (arguments.has("slowdown") ? 1 : 0) + (arguments.has("until") ? 1 : 0) +
                    (arguments.has("over") ? 1 : 0);
@@ -34,16 +40,33 @@ Result<Json> straggler_call(const Arguments& arguments) {
     call["over"] = true;
   } else if (arguments.has("until")) {
     PJ_TRY(const auto until, arguments.read("until", parse_seconds));
+    if (!until || until->value() <= 0 || *until > kMostTime) {
+      return Error::invalid_argument(
+          fmt::format("--until {}: not a time above 0", arguments.value("until")),
+          fmt::format("it is how long the straggler's iteration takes, at most {:g} s",
+                      kMostTime.value()));
+    }
     call["until_s"] = until->value();
   } else {
     const auto factor = parse_number(arguments.value("slowdown"));
-    if (!factor || *factor < 1) {
-      return Error::invalid_argument("--slowdown " + arguments.value("slowdown") +
-                                     ": not a factor from 1 up");
+    if (!factor || *factor < 1 || *factor > kMostSlowdown) {
+      return Error::invalid_argument(fmt::format("--slowdown {}: not a factor from 1 to {:g}",
+                                                 arguments.value("slowdown"), kMostSlowdown));
     }
     call["slowdown"] = *factor;
   }
   return call;
+}
+
+/// What was said, and to whom.
+Json document(const Json& call, const std::string& server) {
+  Json json = Json::object();
+  json["schema"] = "perjoule.pipeline-straggler.v1";
+  json["server"] = server;
+  for (const std::string_view member : {"pipeline", "slowdown", "until_s", "over"}) {
+    if (const Json* said = call.find(member)) json[member] = *said;
+  }
+  return json;
 }
 
 Result<int> run(const Arguments& arguments) {
@@ -56,7 +79,7 @@ Result<int> run(const Arguments& arguments) {
   }
   PJ_TRY(LineClient client, LineClient::connect(server, Seconds(1)));
   PJ_TRY(const Json answer, ask_plan_server(client, call, kPatience));
-  if (arguments.json()) print("{}\n");
+  if (arguments.json()) print(document(call, server).dump() + "\n");
   return kDone;
 }
 

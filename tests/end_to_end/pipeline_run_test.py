@@ -60,6 +60,12 @@ class PipelineRun(TwinTest):
         self.assertLessEqual(with_switches["plans"][0]["switches"], plans["plans"][0]["switches"])
         self.assertLess(abs(plans["highest"]["time_s"] / highest["time_s"] - 1), 0.01)
 
+    def test_the_training_names_each_rank_once_where_nobody_watches(self):
+        # Without a simulated GPU its ranks end at once.
+        ended = subprocess.run([TRAIN, "--stages", "3", "--microbatches", "2", "--iterations", "1"], text=True, capture_output=True,
+                               timeout=60, check=False)
+        self.assertEqual([line.split()[1] for line in ended.stdout.splitlines() if line.startswith("rank ")], ["0", "1", "2"])
+
     def test_a_straggler_is_followed_within_an_iteration_and_let_go(self):
         self.on_twin("straggler", gpu="a100:4")
         plans = [one for one in self.outcome("straggler")["stretches"] if one["phase"] == "plan"]

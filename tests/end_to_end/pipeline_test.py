@@ -1,6 +1,10 @@
 """perjoule pipeline on profiles and order files, good and bad: figures, schema, message, exit status."""
 import json
+import os
+import pathlib
 import re
+import resource
+import socket
 
 from command import CommandTest, main
 
@@ -185,6 +189,39 @@ class Pipeline(CommandTest):
                     self.assertEqual(result.returncode, 0, result.stderr)
                     json.loads(result.stdout, parse_constant=lambda word: self.fail(f"{word} is no number"))
 
+    def test_sizes_that_no_machine_holds_are_refused(self):
+        for words in (("--schedule", "interleaved", "--chunks", "1000000"), ("--schedule", "1f1b"), ("--schedule", "zb-v")):
+            with self.subTest(words):
+                self.refused(profile(stages=64), "--microbatches", "1000000", *words,
+                             wanted=("an iteration of", "schedules of up to 50000000 are made"))
+
+    def test_files_without_an_end_and_too_little_memory_are_said(self):
+        hole = self.write("hole.csv", "")
+        os.truncate(hole, 5 << 30)
+        self.refused(profile(), "--schedule", hole, wanted=("hole.csv: larger than 4 GiB",))
+        os.truncate(hole, 1 << 30)
+        table = self.write("p.csv", profile())
+        little = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))}
+        for path in (hole, "/dev/zero"):
+            for words in ((path, "--microbatches", "2"), (table, "--schedule", path)):
+                with self.subTest(words):
+                    result = self.call("pipeline", "simulate", *words, *COMMON, **little)
+                    self.assertEqual(result.returncode, 3, result.stderr)
+                    self.assertIn("pipeline simulate: out of memory", result.stderr)
+
+    def test_where_plans_cannot_be_written_is_said_before_they_are_made(self):
+        table = self.write("p.csv", profile())
+        for path, status, wanted in (("", 2, "the name of a file to write is empty"), ("/proc/x", 3, "/proc/x: no file can be made in /proc/"),
+                                     ("/nonexistent/x", 2, "there is no folder /nonexistent/")):
+            with self.subTest(path):
+                result = self.call("pipeline", "plan", table, *COMMON, "--microbatches", "4", "--output", path)
+                self.assertEqual((result.returncode, result.stdout), (status, ""), result.stderr)
+                self.assertIn(wanted, result.stderr)
+        for points in ("0", "-1", "1000000", "1.5", "many"):
+            result = self.call("pipeline", "plan", table, *COMMON, "--microbatches", "4", "--points", points)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"--points {points}: not a count from 1 to 100000", result.stderr)
+
     def test_a_shape_that_a_schedule_has_not_is_refused(self):
         self.refused(profile(), wanted=("--microbatches",))
         self.refused(profile(), "--microbatches", "0", wanted=("--microbatches 0",))
@@ -295,6 +332,36 @@ class Pipeline(CommandTest):
         self.assertEqual(quick.returncode, 1)
         self.assertIn("no straggler", quick.stderr)
 
+    def told(self, *words):
+        """A plan server that takes one call and has no objection: what the verb printed, and what it was told."""
+        path = str(self.folder / "server")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(path)
+            listening.listen()
+            listening.settimeout(30)
+            process = self.start("pipeline", "straggler", "3", *words, "--server", path, "--json")
+            connection, _ = listening.accept()
+            with connection, connection.makefile("rw") as lines:
+                call = json.loads(lines.readline())
+                lines.write("{}\n")
+                lines.flush()
+                out, err = process.communicate(timeout=30)
+        os.unlink(path)
+        self.assertEqual(process.returncode, 0, err)
+        return json.loads(out), call
+
+    def test_a_straggler_that_was_told_of_is_a_document(self):
+        for words, said in ((("--slowdown", "1.2"), {"slowdown": 1.2}), (("--until", "3.4s"), {"until_s": 3.4}), (("--over",), {"over": True})):
+            with self.subTest(words):
+                document, call = self.told(*words)
+                self.assertEqual(document, {"schema": "perjoule.pipeline-straggler.v1", "server": str(self.folder / "server"), "pipeline": 3, **said})
+                self.assertEqual(call, {"call": "straggle", "pipeline": 3, **said})
+        for words in (("3", "--until", "-1s"), ("3", "--until", "0"), ("3", "--until", ""), ("3", "--slowdown", "1e300"),
+                      ("99999999999", "--slowdown", "2"), ("-1", "--slowdown", "2")):
+            with self.subTest(words):
+                result = self.call("pipeline", "straggler", *words, "--server", "/nonexistent", "--json")
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+
     def expanded(self, document):
         """The plans with their settings in full."""
         settings = None
@@ -360,8 +427,37 @@ class Pipeline(CommandTest):
                     result = self.call("pipeline", "lookup", self.write("bad.json", content), *words)
                     self.assertEqual(result.returncode, 2, result.stderr)
                     self.assertIn("bad.json", result.stderr)
-        for words in ((), ("--until", "1s", "--straggler", "2"), ("--straggler", "0.5"), ("--until", "1s", "--policy", "best")):
-            self.assertEqual(self.call("pipeline", "lookup", str(path), *words).returncode, 2, words)
+        for words in ((), ("--until", "1s", "--straggler", "2"), ("--straggler", "0.5"), ("--until", "1s", "--policy", "best"),
+                      ("--until", "-1s"), ("--until", "0"), ("--until", ""), ("--until", "1e300s"), ("--straggler", "1e300")):
+            result = self.call("pipeline", "lookup", str(path), *words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), words)
+            self.assertIn("pipeline lookup: ", result.stderr)
+
+    def test_members_of_a_plans_file_that_do_not_fit_are_refused(self):
+        _, document = self.planned("--points", "2")
+        knobs, order, plan = document["knobs"], document["order"], document["plans"][1]
+        def with_knob(knob):
+            return {"plans": [document["plans"][0], {**plan, "knob": knob}]}
+        spoilt = [({"knobs": {}}, "knobs is no list"), ({"knobs": [1]}, "knobs is no list"), ({"knobs": knobs[:1]}, "and there are 1"),
+                  ({"instructions": "forward"}, "instructions is no list"), ({"instructions": [1, 2]}, "instructions is no list"),
+                  ({"instructions": ["forward"]}, "order is no list"), ({"order": {}}, "order is no list"), ({"order": []}, "order is no list"),
+                  ({"order": order[:3]}, "not of 3 stages"), ({"order": [order[0][1:], *order[1:]]}, "stage 0 has"),
+                  ({"order": [[[0, 0]], *order[1:]]}, "order is no list"), ({"order": [[[-1, 0, 0]], *order[1:]]}, "order is no list"),
+                  ({"order": [[[0, "0", 0]], *order[1:]]}, "order is no list"),
+                  ({"backward_microbatch": [[None]]}, "backward_microbatch is not"), ({"backward_microbatch": 1}, "backward_microbatch is not"),
+                  (with_knob(plan["knob"][:3]), "plan 1: its knob is not of 4 stages"),
+                  (with_knob([plan["knob"][0][1:], *plan["knob"][1:]]), "plan 1: stage 0 has 12 steps in the order, and 11 in its knob"),
+                  (with_knob([[len(knobs)] * 12, *plan["knob"][1:]]), f"plan 1: knob {len(knobs)}, and there are {len(knobs)}"),
+                  (with_knob([[-1] * 12, *plan["knob"][1:]]), "plan 1: knob -1"),
+                  (with_knob([[0.5] * 12, *plan["knob"][1:]]), "no whole number"),
+                  ({"plans": [{**plan, "time_s": 0}]}, "time_s is 0"), ({"plans": [{**plan, "energy_j": -1}]}, "energy_j is -1")]
+        for change, wanted in spoilt:
+            for words in (("--until", "1s"), ("--straggler", "1.1", "--json")):
+                with self.subTest(wanted=wanted, words=words):
+                    result = self.call("pipeline", "lookup", self.write("bad.json", json.dumps({**document, **change})), *words)
+                    self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+                    self.assertIn("bad.json: ", result.stderr)
+                    self.assertIn(wanted, result.stderr)
 
     def test_no_other_method_takes_less_than_the_bound_of_its_time(self):
         document = self.json("pipeline", "compare", self.write("p.csv", profile()), *COMMON, "--microbatches", "6", "--json")
@@ -371,6 +467,55 @@ class Pipeline(CommandTest):
             self.assertGreaterEqual(methods[method]["energy_j"], methods[method]["bound_j"] * (1 - 1e-6), method)
         self.assertAlmostEqual(document["intrinsic_bloat"], 1 - methods["plan_same_time"]["energy_j"] / methods["highest"]["energy_j"], 9)
         self.assertLessEqual(methods["plan_same_time"]["time_s"], methods["highest"]["time_s"] + 1e-9)
+
+    def test_every_document_says_how_well_its_energies_are_known(self):
+        rows = profile().splitlines()
+        stated = "\n".join([rows[0] + ",energy_spread", *(f"{row},{float(row.split(',')[-1]) * 0.01}" for row in rows[1:])]) + "\n"
+        errors = {}
+        for row in stated.splitlines()[1:]:
+            stage, name, clock, _, _, error = row.split(",")
+            errors[int(stage), name, clock] = float(error)
+
+        def expected(document, numbers):
+            uses = {}
+            for stage, (order, knobs) in enumerate(zip(document["order"], numbers, strict=True)):
+                for (instruction, _, _), number in zip(order, knobs, strict=True):
+                    key = (stage, document["instructions"][instruction], document["knobs"][number]["clock"])
+                    uses[key] = uses.get(key, 0) + 1
+            return sum((count * errors[key]) ** 2 for key, count in uses.items()) ** 0.5
+
+        for content, known in ((stated, True), (profile(), False)):
+            table = self.write("p.csv", content)
+            common = ("--microbatches", "6", *COMMON)
+            path = str(self.folder / "plans.json")
+            self.assertEqual(self.call("pipeline", "plan", table, *common, "--points", "5", "--output", path).returncode, 0)
+            plans = json.loads(pathlib.Path(path).read_text())
+            iteration = self.json("pipeline", "simulate", table, *common, "--json")
+            comparison = self.json("pipeline", "compare", table, *common, "--json")
+            found = self.json("pipeline", "lookup", path, "--straggler", "1.2", "--json")
+            for document in (plans, iteration, comparison, found):
+                self.assertEqual([document[member] for member in ("status", "boundary", "grade")], ["reconstructed", "B0", "D"])
+            sigmas = [one["energy_sigma_j"] for one in (plans["highest"], iteration, found, *plans["plans"], *comparison["results"])]
+            sigmas.append(found["highest_energy_sigma_j"])
+            if known:
+                for plan in plans["plans"]:
+                    self.assertAlmostEqual(plan["energy_sigma_j"], expected(plans, plan["knob"]), 9)
+                self.assertEqual(found["energy_sigma_j"], plans["plans"][found["plan"]]["energy_sigma_j"])
+                self.assertTrue(all(sigma > 0 for sigma in sigmas), sigmas)
+            else:
+                self.assertEqual(set(sigmas), {None})
+            for words in (("plan", table, *common), ("simulate", table, *common), ("compare", table, *common),
+                          ("lookup", path, "--straggler", "1.2")):
+                text = self.call("pipeline", *words).stdout
+                self.assertIn("two standard errors of the profile's means; boundary B0, grade D" if known else
+                              "How well energies are known the profile does not say", text)
+        # A file of before has none.
+        for plan in (plans["highest"], *plans["plans"]):
+            del plan["energy_sigma_j"]
+        old = self.json("pipeline", "lookup", self.write("old.json", json.dumps(plans)), "--straggler", "1.2", "--json")
+        self.assertIsNone(old["energy_sigma_j"])
+        plans["highest"]["energy_sigma_j"] = -1
+        self.assertEqual(self.call("pipeline", "lookup", self.write("old.json", json.dumps(plans)), "--straggler", "1.2").returncode, 2)
 
     def test_times_that_vary_give_a_distribution(self):
         rows = profile().splitlines()

@@ -189,6 +189,9 @@ TEST(Planner, AStagesCountHasToMatch) {
   const auto problem = PipelineProblem::make(*pipeline.profile, *other, {Watts(50), {}});
   ASSERT_FALSE(problem);
   EXPECT_THAT(problem.error().text(), HasSubstr("p.csv has 2 stages, the schedule 3"));
+  const Pipeline single({{0, "forward", 1400, 1, 3}, {0, "backward", 1400, 1, 3}}, 4, 50);
+  EXPECT_THAT(PipelineProblem::make(*single.profile, *other, {Watts(50), {}}).error().text(),
+              HasSubstr("p.csv has 1 stage, the schedule 3"));
 }
 
 TEST(Straggler, ThePlanIsNeverLateUnlessNoneIsInTime) {

@@ -16,9 +16,10 @@ Result<PipelineProblem> PipelineProblem::make(const PipelineProfile& profile,
                                               const PipelineSchedule& schedule, BlockingPower power,
                                               const SwitchCost& switching) {
   if (static_cast<std::size_t>(profile.stages()) != schedule.stages.size()) {
-    return Error::invalid_argument(fmt::format("{} has {} stages, the schedule {}", profile.name(),
-                                               profile.stages(), schedule.stages.size()),
-                                   "a pipeline has one profile for each of its stages");
+    return Error::invalid_argument(
+        fmt::format("{} has {}, the schedule {}", profile.name(),
+                    counted(profile.stages(), "stage"), schedule.stages.size()),
+        "a pipeline has one profile for each of its stages");
   }
   PipelineProblem problem(schedule, std::move(power));
   problem.switching_ = switching;

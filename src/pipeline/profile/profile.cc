@@ -30,8 +30,8 @@ Result<PipelineProfile> PipelineProfile::make(std::vector<ProfiledInstruction> i
   const auto gap = std::find(seen.begin(), seen.end(), false);
   if (gap != seen.end()) {
     return Error::invalid_argument(
-        fmt::format("{} has {} stages, but none of its rows is of stage {}", name, profile.stages_,
-                    gap - seen.begin()),
+        fmt::format("{} has {}, but none of its rows is of stage {}", name,
+                    counted(profile.stages_, "stage"), gap - seen.begin()),
         "stages are counted from 0 without gaps");
   }
   profile.gpus_.assign(seen.size(), 1);
@@ -78,6 +78,7 @@ void scale_options(ProfiledInstruction& one, double time, double energy) {
     option.time_spread *= time;
     option.energy *= energy;
     option.energy_spread *= energy;
+    if (option.energy_error) *option.energy_error *= energy;
   }
 }
 

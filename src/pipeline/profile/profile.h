@@ -7,7 +7,9 @@
 // A knob is opaque: every column that is not one of stage, chunk, instruction, time, energy or a
 // rank's number is one, and an option's setting is the tuple of them. Rows of one stage,
 // instruction and setting are repeats: their mean counts, their spread is kept, together with what
-// a column time_spread says of each row (the standard deviation of one execution, s). Energy is
+// a column time_spread says of each row (the standard deviation of one execution, s). How well the
+// mean of the energy is known they say as well, or a column energy_spread (a row's standard error,
+// J), the larger of the two: the scatter of rows holds their errors. Energy is
 // that of all GPUs of one pipeline's stage; what stands for several is scaled where it is read.
 // Where a column tells the GPUs of a stage apart (tp_rank; rank, where there is no dp_rank) only
 // settings that all of them were measured at are options: no sum of fewer is the stage's energy.
@@ -41,6 +43,8 @@ struct KnobOption {
   Seconds time_spread;  ///< standard deviation of one; 0 where it is not known
   Joules energy_spread;
   int repeats = 1;
+  /// Standard error of `energy`, which is a mean; none where the profile does not say it.
+  std::optional<Joules> energy_error = {};
 };
 
 struct ProfiledInstruction {

@@ -28,6 +28,7 @@ struct Row {
   double time = 0;
   double energy = 0;
   double time_spread = 0;
+  double energy_error = 0;  ///< of its energy, which is a mean; 0 where it is not known
 };
 
 Result<int> whole_number(const CsvTable& table, std::size_t row, std::size_t column) {
@@ -36,7 +37,7 @@ Result<int> whole_number(const CsvTable& table, std::size_t row, std::size_t col
   return Error::invalid_argument(
       fmt::format("{} line {}: {} is not a whole number from 0 up: '{}'", table.name(),
                   table.line(row), table.columns()[column], table.cell(row, column)),
-      "stages and chunks are counted from 0");
+      "stages, chunks and ranks are counted from 0");
 }
 
 /// The columns of a profile, and its rows checked.
@@ -55,7 +56,11 @@ class RowReader {
     PJ_TRY(reader.energy_, table.require_column("energy"));
     reader.chunk_ = table.column("chunk");
     reader.time_spread_ = table.column("time_spread");
+    reader.energy_error_ = table.column("energy_spread");
     reader.gpu_ = table.column("tp_rank");
+    for (const std::string_view name : {"rank", "dp_rank", "tp_rank"}) {
+      if (const auto column = table.column(name)) reader.ranks_.push_back(*column);
+    }
     if (!reader.gpu_ && !table.column("dp_rank")) reader.gpu_ = table.column("rank");
     return reader;
   }
@@ -71,8 +76,9 @@ class RowReader {
     if (chunk_) {
       PJ_TRY(read.chunk, whole_number(table_, row, *chunk_));
     }
-    if (gpu_) {
-      PJ_TRY(read.gpu, whole_number(table_, row, *gpu_));
+    for (const std::size_t column : ranks_) {
+      PJ_TRY(const int rank, whole_number(table_, row, column));
+      if (gpu_ == column) read.gpu = rank;
     }
     read.instruction = trim(table_.cell(row, instruction_));
     if (read.instruction.empty()) {
@@ -95,6 +101,7 @@ class RowReader {
                       kMostTime.value(), kMostEnergy.value()));
     }
     PJ_TRY(read.time_spread, spread(row, time_spread_, kMostTime.value(), "s"));
+    PJ_TRY(read.energy_error, spread(row, energy_error_, kMostEnergy.value(), "J"));
     return read;
   }
 
@@ -113,7 +120,7 @@ class RowReader {
     if (value >= 0 && value <= most) return value;
     return Error::invalid_argument(
         fmt::format("{}: {} {} {}", place(row), table_.columns()[*column], value, unit),
-        fmt::format("a standard deviation is from 0 up, and at most {:g} {}", most, unit));
+        fmt::format("a spread is from 0 up, and at most {:g} {}", most, unit));
   }
 
   const CsvTable& table_;
@@ -123,17 +130,23 @@ class RowReader {
   std::size_t energy_ = 0;
   std::optional<std::size_t> chunk_;
   std::optional<std::size_t> time_spread_;
+  std::optional<std::size_t> energy_error_;
   std::optional<std::size_t> gpu_;
+  std::vector<std::size_t> ranks_;  ///< all columns of ranks, gpu_ among them
 };
 
 /// Sums of the repeats of one GPU at one setting.
 struct Repeats {
   int count = 0;
   double time = 0, time_squared = 0, energy = 0, energy_squared = 0;
-  double stated = 0;  ///< sum of the variances that rows state
+  double stated = 0;         ///< sum of the variances that rows state
+  double stated_errors = 0;  ///< sum of the squares of the errors of energies that rows state
+  bool all_state_errors = true;
   void add(const Row& row) {
     ++count;
     stated += row.time_spread * row.time_spread;
+    stated_errors += row.energy_error * row.energy_error;
+    all_state_errors = all_state_errors && row.energy_error > 0;
     time += row.time;
     time_squared += row.time * row.time;
     energy += row.energy;
@@ -148,6 +161,12 @@ struct Repeats {
     return std::hypot(spread(time, time_squared, count), std::sqrt(stated / count));
   }
   double energy_spread() const { return spread(energy, energy_squared, count); }
+  /// Standard error of the mean energy. The scatter of rows holds what each of them is wrong by, so
+  /// that the two are no sum; of few rows it may be less by chance.
+  std::optional<double> energy_error() const {
+    if (count < 2 && !all_state_errors) return std::nullopt;
+    return std::max(energy_spread() / std::sqrt(count), std::sqrt(stated_errors) / count);
+  }
 };
 
 struct OfGpu {
@@ -162,6 +181,7 @@ KnobOption together(Config knob, const std::vector<OfGpu>& by_gpu) {
   option.repeats = INT32_MAX;
   double energy = 0;
   double energy_variance = 0;
+  std::optional<double> error_squared = 0;  // GPUs are measured each by itself
   for (const auto& [gpu, repeats] : by_gpu) {
     const double time = repeats.time / repeats.count;
     if (time > option.time.value()) {
@@ -171,7 +191,11 @@ KnobOption together(Config knob, const std::vector<OfGpu>& by_gpu) {
     energy += repeats.energy / repeats.count;
     energy_variance += repeats.energy_spread() * repeats.energy_spread();
     option.repeats = std::min(option.repeats, repeats.count);
+    const std::optional<double> error = repeats.energy_error();
+    if (!error) error_squared.reset();
+    if (error_squared) *error_squared += *error * *error;
   }
+  if (error_squared) option.energy_error = Joules(std::sqrt(*error_squared));
   option.energy = Joules(energy);
   option.energy_spread = Joules(std::sqrt(energy_variance));
   return option;

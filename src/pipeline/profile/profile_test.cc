@@ -87,6 +87,26 @@ TEST(PipelineProfile, ASpreadThatIsStatedIsKeptAndThatOfRepeatsComesOnTop) {
   EXPECT_THAT(below.error().text(), HasSubstr("line 2"));
 }
 
+TEST(PipelineProfile, HowWellAnEnergyIsKnownRepeatsAndAColumnSay) {
+  const auto profile = parse(
+      "stage,tp_rank,instruction,frequency,time,energy,energy_spread\n"
+      "0,0,forward,1410,0.05,20,0.3\n0,1,forward,1410,0.05,22,0.4\n"
+      // Four rows that scatter by 2 J, and state less: 1 J.
+      "0,0,forward,1200,0.06,18,0.1\n0,0,forward,1200,0.06,22,0.1\n"
+      "0,0,forward,1200,0.06,20,0.1\n0,0,forward,1200,0.06,20,0.1\n0,1,forward,1200,0.06,18,0.5\n"
+      // Two that agree by chance, and state 0.3 J each.
+      "0,0,forward,1000,0.07,16,0.3\n0,0,forward,1000,0.07,16,0.3\n0,1,forward,1000,0.07,16,1e-9\n"
+      "0,0,forward,800,0.08,15,0.3\n0,1,forward,800,0.08,15,\n");
+  ASSERT_TRUE(profile) << profile.error().text();
+  const auto& options = profile->instructions()[0].options;
+  EXPECT_NEAR(options[0].energy_error->value(), 0.5, 1e-12);
+  EXPECT_NEAR(options[1].energy_error->value(), std::hypot(std::sqrt(8.0 / 3) / 2, 0.5), 1e-9);
+  EXPECT_NEAR(options[2].energy_error->value(), 0.3 / std::sqrt(2), 1e-9);
+  EXPECT_FALSE(options[3].energy_error);
+  EXPECT_THAT(error_of("stage,instruction,time,energy,energy_spread\n0,f,1,1,-1\n"),
+              HasSubstr("line 2: energy_spread -1 J"));
+}
+
 TEST(PipelineProfile, GpusOfAStageTakeTheSlowestsTimeAndAllTheirEnergy) {
   const auto profile = parse(
       "rank,dp_rank,pp_rank,tp_rank,instruction,frequency,time,energy\n"
@@ -201,9 +221,23 @@ TEST(PipelineProfile, BadRowsAreRefusedWithTheirLine) {
   EXPECT_THAT(error_of(head + "0,forward,2,nan,20\n"), HasSubstr("line 3"));
   EXPECT_THAT(error_of(head + "2,forward,2,0.05,20\n"),
               HasSubstr("none of its rows is of stage 1"));
+  EXPECT_THAT(error_of("stage,instruction,time,energy\n1,f,1,1\n"), HasSubstr("has 2 stages"));
   EXPECT_THAT(error_of("stage,instruction,f,time,energy\n"), HasSubstr("no rows"));
   EXPECT_THAT(error_of("stage,f,time,energy\n0,1,1,1\n"), HasSubstr("instruction"));
   EXPECT_THAT(error_of("instruction,f,time,energy\nforward,1,1,1\n"), HasSubstr("stage"));
+}
+
+TEST(PipelineProfile, RanksAreWholeNumbersFromZero) {
+  for (const char* const column : {"rank", "dp_rank", "tp_rank", "pp_rank"}) {
+    const bool is_stage = std::string(column) == "pp_rank";
+    for (const char* const bad : {"-1", "a", "0.5", "", "1e3", "99999999999"}) {
+      const std::string text = std::string(column) + (is_stage ? "" : ",stage") +
+                               ",instruction,time,energy\n" + bad + (is_stage ? "" : ",0") +
+                               ",forward,1,1\n";
+      EXPECT_THAT(error_of(text), HasSubstr(std::string("p.csv line 2: ") + column +
+                                            " is not a whole number from 0 up: '" + bad + "'"));
+    }
+  }
 }
 
 TEST(PipelineProfile, FiguresThatAreNoMeasurementsAreRefusedWithTheirLine) {

@@ -58,14 +58,45 @@ Outcome check_chunks(std::string_view name, int chunks) {
       has_two ? "it has 2 chunks" : "a stage of it has one; interleaved takes any number");
 }
 
+}  // namespace
+
+double most_instructions(std::string_view name, const ScheduleShape& shape) {
+  const auto is = [name](std::string_view other) { return equals_ignoring_case(name, other); };
+  const double stages = shape.stages;
+  const double microbatches = shape.microbatches;
+  double a_stage = 2 * microbatches;  // forward and backward
+  if (is("interleaved")) a_stage *= shape.chunks;
+  if (is("zb-h1") || is("zb-h2")) a_stage = 3 * microbatches;
+  // At most: a backward-input and a weight in place of a backward.
+  if (is("dualpipe")) a_stage = 3 * microbatches;
+  // On a grid of steps, some of which are empty.
+  if (is("early-recompute")) a_stage = 2 * (microbatches + stages) + microbatches;
+  // Counters run through twice the stages, however few the microbatches.
+  if (is("zb-v")) a_stage = 6 * std::max(microbatches, 2 * stages);
+  const double loads = shape.load.empty() ? 0 : microbatches;
+  return stages * (a_stage + static_cast<double>(shape.stage_end.size())) + loads;
+}
+
+namespace {
+
+Outcome check_size(std::string_view name, double instructions) {
+  if (instructions <= static_cast<double>(kMostInstructions)) return {};
+  return Error::invalid_argument(
+      fmt::format("{}: an iteration of {:.3g} instructions", name, instructions),
+      fmt::format("schedules of up to {} are made; an order repeats itself, so that a part of its "
+                  "microbatches shows what all of them do",
+                  kMostInstructions));
+}
+
 Result<PipelineSchedule> built_in(std::string_view name, const ScheduleShape& shape) {
   if (shape.stages < 1 || shape.microbatches < 1 || shape.chunks < 1) {
     return Error::invalid_argument(
-        fmt::format("a pipeline of {} stages, {} microbatches, {} chunks a stage", shape.stages,
-                    shape.microbatches, shape.chunks),
+        fmt::format("a pipeline of {}, {}, {} a stage", counted(shape.stages, "stage"),
+                    counted(shape.microbatches, "microbatch"), counted(shape.chunks, "chunk")),
         "each is at least 1");
   }
   PJ_CHECK(check_chunks(name, shape.chunks));
+  PJ_CHECK(check_size(name, most_instructions(name, shape)));
   const auto is = [name](std::string_view other) { return equals_ignoring_case(name, other); };
   if (is("1f1b")) return one_forward_one_backward(shape);
   if (is("gpipe")) return gpipe(shape, BackwardOrder::kReversed);

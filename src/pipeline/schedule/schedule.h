@@ -68,12 +68,17 @@ struct PipelineSchedule {
   std::vector<std::uint32_t> first_{0};
 };
 
+/// Instructions of the largest schedule that is made: some 3 GB with its network, and numbers of
+/// activities stay far within 32 bits.
+inline constexpr std::int64_t kMostInstructions = 50'000'000;
+
 /// The names make_schedule knows, for help and messages.
 const std::vector<std::string_view>& schedule_names();
 
 /// Builds a schedule by name, or reads the order file that `name` is the path of; for a file,
-/// counts of 0 mean as the file has them. invalid_argument when a count is below one, or the
-/// schedule asks more of its shape (interleaved: microbatches a multiple of stages; dualpipe: an
+/// counts of 0 mean as the file has them. invalid_argument when a count is below one, when there
+/// would be more than kMostInstructions, which is told before anything is built, or the schedule
+/// asks more of its shape (interleaved: microbatches a multiple of stages; dualpipe: an
 /// even number of stages), and what an order file is refused for.
 Result<PipelineSchedule> make_schedule(std::string_view name, const ScheduleShape& shape);
 

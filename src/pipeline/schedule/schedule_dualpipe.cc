@@ -23,6 +23,7 @@
 
 #include <deque>
 
+#include "base/text.h"
 #include "pipeline/schedule/schedules.h"
 
 namespace perjoule {
@@ -128,8 +129,8 @@ Result<PipelineSchedule> dualpipe(const ScheduleShape& shape) {
   if (shape.stages % 2 != 0 || shape.microbatches % 2 != 0 ||
       shape.microbatches < 2 * shape.stages) {
     return Error::invalid_argument(
-        fmt::format("dualpipe with {} stages and {} microbatches", shape.stages,
-                    shape.microbatches),
+        fmt::format("dualpipe with {} and {}", counted(shape.stages, "stage"),
+                    counted(shape.microbatches, "microbatch")),
         "its two streams meet half way: the stages are even, the microbatches even and at least "
         "twice as many");
   }

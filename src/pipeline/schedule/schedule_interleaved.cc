@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "pipeline/schedule/schedules.h"
 
 namespace perjoule {
@@ -20,8 +21,8 @@ Result<PipelineSchedule> interleaved(const ScheduleShape& shape) {
   }
   if (shape.microbatches % shape.stages != 0) {
     return Error::invalid_argument(
-        fmt::format("interleaved with {} microbatches on {} stages", shape.microbatches,
-                    shape.stages),
+        fmt::format("interleaved with {} on {}", counted(shape.microbatches, "microbatch"),
+                    counted(shape.stages, "stage")),
         "its microbatches go through in groups of as many as there are stages: take a multiple");
   }
   PipelineSchedule schedule("interleaved", shape, {"forward", "backward"});

@@ -189,7 +189,7 @@ class OrderReader {
 Outcome check_count(std::string_view name, std::string_view what, int there, int wanted) {
   if (wanted == 0 || wanted == there) return {};
   return Error::invalid_argument(
-      fmt::format("{} has {} {}, asked for were {}", name, there, what, wanted),
+      fmt::format("{} has {}, asked for were {}", name, counted(there, what), wanted),
       "give an order file of that shape");
 }
 
@@ -198,6 +198,16 @@ Outcome check_count(std::string_view name, std::string_view what, int there, int
 Result<PipelineSchedule> parse_order(std::string_view text, std::string_view name,
                                      const ScheduleShape& shape) {
   PJ_TRY(const CsvTable table, parse_csv(text, name));
+  // With a data load before each and what ends the stages, of which there are no more than rows.
+  const double rows = static_cast<double>(table.rows());
+  const double added = (shape.load.empty() ? 0 : 1) + static_cast<double>(shape.stage_end.size());
+  if (rows * (1 + added) > static_cast<double>(kMostInstructions)) {
+    return Error::invalid_argument(
+        fmt::format("{} has {} rows", name, table.rows()),
+        fmt::format("schedules of up to {} instructions are made, with those that are added to an "
+                    "order's own",
+                    kMostInstructions));
+  }
   PipelineSchedule schedule(name, shape, {});
   OrderReader reader(table, schedule);
   PJ_CHECK(reader.read());
@@ -206,10 +216,10 @@ Result<PipelineSchedule> parse_order(std::string_view text, std::string_view nam
                                    "an order has a row for each instruction that a stage issues");
   }
   const int stages = static_cast<int>(schedule.stages.size());
-  PJ_CHECK(check_count(name, "stages", stages, shape.stages));
-  PJ_CHECK(check_count(name, "microbatches", reader.microbatches(), shape.microbatches));
+  PJ_CHECK(check_count(name, "stage", stages, shape.stages));
+  PJ_CHECK(check_count(name, "microbatch", reader.microbatches(), shape.microbatches));
   // One chunk is what nobody asked for.
-  PJ_CHECK(check_count(name, "chunks", reader.chunks(), shape.chunks == 1 ? 0 : shape.chunks));
+  PJ_CHECK(check_count(name, "chunk", reader.chunks(), shape.chunks == 1 ? 0 : shape.chunks));
   schedule.shape.stages = stages;
   schedule.shape.microbatches = reader.microbatches();
   schedule.shape.chunks = reader.chunks();

@@ -102,9 +102,9 @@ TEST(ScheduleOrder, BadRowsAreNamedByFileAndLine) {
   EXPECT_THAT(refused("0,forward,0,,forward\n"), HasSubstr("instruction:stage:microbatch"));
   EXPECT_THAT(refused(""), HasSubstr("no rows"));
   EXPECT_THAT(refused("0,forward,0,,\n", {.stages = 2, .microbatches = 0}),
-              HasSubstr("1 stages, asked for were 2"));
+              HasSubstr("1 stage, asked for were 2"));
   EXPECT_THAT(refused("0,forward,0,,\n", {.stages = 1, .microbatches = 3}),
-              HasSubstr("1 microbatches, asked for were 3"));
+              HasSubstr("1 microbatch, asked for were 3"));
   EXPECT_THAT(parse_order("stage,microbatch\n0,0\n", "o.csv", {}).error().text(),
               HasSubstr("instruction"));
 }

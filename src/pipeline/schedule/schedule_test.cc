@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <climits>
 #include <cmath>
 #include <random>
 
@@ -91,6 +92,50 @@ TEST(Schedule, ShapesThatAreNoneAreRefusedWithWhatToDo) {
               HasSubstr("a name of its own"));
   EXPECT_THAT(refused("1f1b", {.stages = 2, .microbatches = 2, .stage_end = {"a", "A"}}),
               HasSubstr("a name of its own"));
+}
+
+TEST(Schedule, SizesThatNoMachineHoldsAreRefusedBeforeAnythingIsBuilt) {
+  for (const std::string_view name : schedule_names()) {
+    SCOPED_TRACE(name);
+    const bool is_interleaved = name == "interleaved";
+    std::vector<ScheduleShape> shapes = {
+        {.stages = 64, .microbatches = 1 << 30, .chunks = is_interleaved ? 1 << 20 : 1},
+        {.stages = 1 << 20, .microbatches = 1 << 20, .chunks = is_interleaved ? 2 : 1},
+        // Products that 32 and 64 bits wrap to 0.
+        {.stages = 1 << 16, .microbatches = 1 << 16, .chunks = is_interleaved ? 1 << 16 : 1},
+        {.stages = 1 << 30, .microbatches = 1 << 30, .chunks = is_interleaved ? 1 << 30 : 1},
+        {.stages = INT_MAX, .microbatches = INT_MAX, .chunks = is_interleaved ? INT_MAX : 1},
+    };
+    // Few instructions, and a grid that grows with the stages.
+    if (name == "early-recompute" || name == "zb-v") {
+      shapes.push_back({.stages = 1'000'000, .microbatches = 1});
+    }
+    for (const ScheduleShape& shape : shapes) {
+      const auto schedule = make_schedule(name, shape);
+      ASSERT_FALSE(schedule);
+      EXPECT_THAT(schedule.error().text(), HasSubstr("an iteration of "));
+      EXPECT_THAT(schedule.error().text(), HasSubstr("of up to 50000000 are made"));
+    }
+  }
+  const auto schedule =
+      make_schedule("interleaved", {.stages = 1, .microbatches = 1'000'000, .chunks = 1'000'000});
+  ASSERT_FALSE(schedule);
+  EXPECT_THAT(schedule.error().text(), HasSubstr("an iteration of 2e+12 instructions"));
+}
+
+RC_GTEST_PROP(Schedule, IsNeverLargerThanItIsTakenFor, ()) {
+  const auto name = *rc::gen::elementOf(schedule_names());
+  ScheduleShape shape;
+  shape.stages = *rc::gen::inRange(1, 9);
+  shape.microbatches = *rc::gen::inRange(1, 30);
+  shape.chunks = *rc::gen::inRange(2, 5);
+  if (name == "interleaved") shape.microbatches *= shape.stages;
+  shape = shape_for(name, shape);
+  if (*rc::gen::arbitrary<bool>()) shape.load = "load";
+  if (*rc::gen::arbitrary<bool>()) shape.stage_end = {"a", "b"};
+  const auto schedule = make_schedule(name, shape);
+  if (!schedule) return;
+  RC_ASSERT(static_cast<double>(schedule->size()) <= most_instructions(name, shape));
 }
 
 std::string text_of(const PipelineSchedule& schedule, std::size_t stage) {

@@ -36,6 +36,11 @@ PipelineSchedule zero_bubble_v(const ScheduleShape& shape);
 /// invalid_argument unless the stages are even, and the microbatches even and twice them or more.
 Result<PipelineSchedule> dualpipe(const ScheduleShape& shape);
 
+/// Instructions that the shape makes of a built-in schedule, or steps that it takes to make them,
+/// where those are more: not less than either, and a double, which no product of counts is too
+/// large for.
+double most_instructions(std::string_view name, const ScheduleShape& shape);
+
 /// Reads an order file (docs/formats.md): rows stage, instruction, microbatch, perhaps chunk and
 /// after, in issue order by stage. Counts of `shape` that are 0 are the file's. Fails with
 /// invalid_argument, file and line named, on a number that is none, a row that is there twice, gaps
