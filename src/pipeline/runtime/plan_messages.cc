@@ -325,6 +325,7 @@ Json to_json(const PlanService::Summary& summary) {
   json["first_iteration"] = summary.first;
   json["iterations"] = summary.iterations;
   json["time_s"] = summary.time.value();
+  json["median_time_s"] = summary.median_time.value();
   json["energy"] = to_json(summary.energy);
   const bool planned = summary.planned_time.value() > 0;
   json["planned_time_s"] = planned ? Json(summary.planned_time.value()) : Json();

@@ -23,8 +23,13 @@ std::optional<Energy> PlanService::energy_of(const Stretch& stretch) const {
 std::optional<PlanService::Summary> PlanService::summary_of(const Stretch& stretch) const {
   const Decision& decision = stretch.decision;
   const StageSettings& settings = decision.waiting ? *decision.waiting : *decision.usual;
-  Summary summary{decision.phase, settings.name, decision.epoch, stretch.first, 0, Seconds(0), {},
-                  settings.time,  Joules(0),     settings.gap};
+  Summary summary;
+  summary.phase = decision.phase;
+  summary.name = settings.name;
+  summary.epoch = decision.epoch;
+  summary.first = stretch.first;
+  summary.planned_time = settings.time;
+  summary.gap = settings.gap;
   const std::optional<Energy> energy = energy_of(stretch);
   if (!energy) return std::nullopt;
   for (const auto& [number, rank] : stretch.ranks) {
@@ -32,6 +37,7 @@ std::optional<PlanService::Summary> PlanService::summary_of(const Stretch& stret
     summary.iterations = summary.time.value() > 0 ? std::min(summary.iterations, rank.iterations())
                                                   : rank.iterations();
     summary.time = std::max(summary.time, rank.mean_time());
+    summary.median_time = std::max(summary.median_time, rank.median_time());
   }
   summary.energy = *energy;
   if (decision.phase != RuntimePhase::kProfile && decision.phase != RuntimePhase::kPlan && plans_) {
@@ -78,6 +84,7 @@ std::optional<PlanService::Comparison> PlanService::comparison() const {
     if (!whole) continue;
     before->iterations += behind->iterations;
     before->time = (before->time + behind->time) / 2.0;
+    before->median_time = (before->median_time + behind->median_time) / 2.0;
     before->energy = (before->energy + behind->energy) / 2.0;
     return Comparison{std::move(*highest), std::move(*before), true};
   }

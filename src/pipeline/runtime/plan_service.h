@@ -90,7 +90,8 @@ class PlanService {
     std::int64_t epoch = 0;
     std::int64_t first = 0;       ///< iteration
     std::int64_t iterations = 0;  ///< that all ranks reported
-    Seconds time;                 ///< of one: the slowest rank's
+    Seconds time;                 ///< of one: the slowest rank's, mean
+    Seconds median_time;          ///< of one that nothing held up
     Energy energy;                ///< of one, all ranks
     Seconds planned_time;         ///< 0 where nobody planned it
     Joules planned_energy;        ///< of all pipelines
