@@ -155,7 +155,7 @@ TEST(Planner, TimesSixDecadesApartDoNotOverflow) {
 }
 
 TEST(Planner, TimesThatNoTickHoldsAreRefused) {
-  const Pipeline pipeline({{0, "forward", 1400, 1e-6, 1}, {0, "backward", 1400, 1e15, 3000}}, 64,
+  const Pipeline pipeline({{0, "forward", 1400, 1e-6, 1}, {0, "backward", 1400, 1e9, 3000}}, 64'000,
                           50);
   ASSERT_FALSE(*pipeline.problem);
   EXPECT_EQ(pipeline.problem->error().code, ErrorCode::kOutOfRange);
@@ -166,7 +166,7 @@ TEST(Planner, FiguresThatAreNoMeasurementsAreRefused) {
   const auto error_of = [](const Pipeline& pipeline) {
     return *pipeline.problem ? std::string("no error") : pipeline.problem->error().text();
   };
-  EXPECT_THAT(error_of(Pipeline(small(), 4, 1.1e9)), HasSubstr("blocking power above 1 GW"));
+  EXPECT_THAT(error_of(Pipeline(small(), 4, 1.1e9)), HasSubstr("blocking power above 1.000 GW"));
   EXPECT_THAT(error_of(Pipeline(small(), 4, NAN)), HasSubstr("blocking power"));
   Pipeline pipeline(small(), 4, 50);
   for (const auto& [time, energy] : {std::pair(1e10, 1.0), std::pair(1.0, 1e300)}) {
