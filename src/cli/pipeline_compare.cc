@@ -85,7 +85,6 @@ double most_saved(const PipelineProblem& problem, const PipelineStudy& study) {
 
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
-  say_left_out(*input.profile);
   const PipelineProblem& problem = *input.problem;
   const Iteration highest = simulate_iteration(problem, highest_settings(problem));
   PlanRequest request;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/pipeline_notes.h"
 
 namespace perjoule::cli {
 namespace {
@@ -62,7 +63,8 @@ Result<int> read_size(const Arguments& arguments, std::string_view option) {
   const std::string text = arguments.value(option);
   const auto count = parse_integer(text);
   if (count && *count >= 1 && *count <= 1'000'000) return static_cast<int>(*count);
-  return Error::invalid_argument(fmt::format("--{} {}: not a count from 1 up", option, text));
+  return Error::invalid_argument(
+      fmt::format("--{} {}: not a count from 1 to 1000000", option, text));
 }
 
 Result<ScheduleShape> read_schedule_shape(const Arguments& arguments) {
@@ -125,6 +127,7 @@ Result<PipelineProfile> read_scaled_profile(const Arguments& arguments, const st
   PJ_TRY(const double time_scale, factor_option(arguments, "time-scale"));
   PJ_TRY(const double energy_scale, factor_option(arguments, "energy-scale"));
   PJ_TRY(PipelineProfile profile, PipelineProfile::read(path));
+  say_left_out(profile);
   profile.scale(time_scale, energy_scale);
   return profile;
 }
@@ -142,8 +145,9 @@ Result<int> read_stage_gpus(const Arguments& arguments, const PipelineProfile& p
 }
 
 std::string PipelineInput::heading() const {
-  return fmt::format("{}: {}, {} stages, {} microbatches, {}", source, schedule->name,
-                     schedule->stages.size(), schedule->shape.microbatches,
+  return fmt::format("{}: {}, {}, {}, {}", source, schedule->name,
+                     counted(static_cast<double>(schedule->stages.size()), "stage"),
+                     counted(schedule->shape.microbatches, "microbatch"),
                      counted(schedule->size(), "instruction"));
 }
 

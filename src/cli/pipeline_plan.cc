@@ -110,7 +110,6 @@ Result<int> run(const Arguments& arguments) {
                                    "it goes with --output FILE or --json");
   }
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
-  say_left_out(*input.profile);
   if (arguments.has("output")) PJ_CHECK(check_writable(arguments.value("output")));
   PJ_TRY(const PipelineStudy study, study_pipeline(*input.problem, request));
   const bool wants_file = arguments.has("output");

@@ -167,7 +167,6 @@ std::string text_of(const PipelineProblem& problem, const SimulatedIteration::Sa
 Result<int> run(const Arguments& arguments) {
   PJ_TRY(std::optional<SamplingRequest> sampling, read_sampling(arguments));
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
-  say_left_out(*input.profile);
   const PipelineProblem& problem = *input.problem;
   PJ_TRY(SimulatedIteration simulated, simulate(arguments, problem));
   simulated.iteration = simulate_iteration(problem, simulated.option);

@@ -146,7 +146,7 @@ class Pipeline(CommandTest):
         order = self.write("bad.csv", ORDER + "1,forward,x\n")
         self.refused(two, "--schedule", order, wanted=("bad.csv line 6", "microbatch"))
         order = self.write("good.csv", ORDER)
-        self.refused(two, "--schedule", order, "--microbatches", "3", wanted=("1 microbatches", "3"))
+        self.refused(two, "--schedule", order, "--microbatches", "3", wanted=("has 1 microbatch,", "3"))
         self.refused(profile(4), "--schedule", order, wanted=("2 stages", "4"))
         self.refused(two, "--schedule", str(self.folder / "none.csv"), wanted=("none.csv", "zb-h1"))
 

@@ -54,18 +54,25 @@ class Switching : public testing::Test {
     double shortest = INFINITY;
     for (std::size_t stage = 0; stage < schedule_->stages.size(); ++stage) {
       double run = 0;
+      double first_run = -1;
       const std::size_t size = schedule_->stages[stage].size();
-      bool changed = false;
       for (std::size_t i = 0; i < size; ++i) {
         const std::uint32_t a = schedule_->number(stage, i);
         if (i > 0 && force[a] != force[a - 1]) {
-          shortest = std::min(shortest, run);
+          if (first_run < 0) {
+            first_run = run;
+          } else {
+            shortest = std::min(shortest, run);
+          }
           run = 0;
-          changed = true;
         }
         run += problem_->profiled(problem_->class_of()[a]).options[option[a]].time.value();
       }
-      if (changed) shortest = std::min(shortest, run);
+      if (first_run < 0) continue;
+      // The next iteration's first run goes on with the last where their settings are equal.
+      const bool goes_on =
+          force[schedule_->number(stage, 0)] == force[schedule_->number(stage, size - 1)];
+      shortest = std::min(shortest, goes_on ? first_run + run : std::min(first_run, run));
     }
     return shortest;
   }
@@ -108,10 +115,12 @@ TEST_F(Switching, AChangeHidesInTheTimeThatAStageWaits) {
   std::vector<std::uint32_t> last = all;
   last[schedule_->number(0, schedule_->stages[0].size() - 1)] = 1;  // the last backward of stage 0
   const Iteration changed = simulate_iteration(*problem_, last);
-  EXPECT_EQ(changed.switches, 1U);
+  EXPECT_EQ(changed.switches, 2U);
   const double longer = problem_->seconds(changed.makespan - plain).value();
   const double slower = 0.041 * 1.03 * (1410.0 / 1320 - 1);
-  EXPECT_LT(longer, slower + 0.0001);  // stage 0 waits for its last gradient longer than 10 ms
+  // Stage 0 waits for its last gradient longer than 10 ms; nothing hides the change back, with
+  // which the next iteration begins.
+  EXPECT_NEAR(longer, slower + 0.01, 0.0002);
 }
 
 TEST_F(Switching, SettingsDwell) {

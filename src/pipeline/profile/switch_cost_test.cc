@@ -71,11 +71,12 @@ TEST_F(SwitchTimes, DelayTheInstructionBehindAChangeOfThatPair) {
   cost.pairs = {{clock(1050), clock(1410), Seconds(0.25)}};
   const auto problem = PipelineProblem::make(*profile, *schedule, {Watts(1), {}}, cost);
   ASSERT_TRUE(problem);
-  // Forward, backward, forward, backward: down costs nothing, up a quarter of a second.
+  // Forward, backward, forward, backward: down costs nothing, up a quarter of a second, the first
+  // forward's after the last backward of the iteration before too.
   const std::vector<std::uint32_t> option = {0, 1, 0, 1};
   const Iteration iteration = simulate_iteration(*problem, option);
-  EXPECT_EQ(iteration.switches, 3U);
-  EXPECT_DOUBLE_EQ(problem->seconds(iteration.makespan).value(), 1 + 1.3 + 0.25 + 1 + 1.3);
+  EXPECT_EQ(iteration.switches, 4U);
+  EXPECT_DOUBLE_EQ(problem->seconds(iteration.makespan).value(), 0.25 + 1 + 1.3 + 0.25 + 1 + 1.3);
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ Result<MeasuredProfile::Answer> MeasuredProfile::answer(const std::string& name)
         const Took& one = took[k];
         if (one.count == 0 || one.time.value() <= 0) continue;
         KnobOption option{settings_[setting], one.time,         one.energy,
-                          one.time_spread,    one.energy_sigma, static_cast<int>(one.count)};
+                          one.time_spread,    one.energy_sigma, static_cast<int>(one.count),
+                          one.energy_sigma};
         worst = std::max(worst, one.energy_sigma / one.energy);
         instructions[first + k].options.push_back(std::move(option));
       }
@@ -148,8 +149,10 @@ std::string profile_csv(const PipelineProfile& profile) {
     for (const KnobOption& option : one.options) {
       text += fmt::format("{},{},{}", one.stage, one.chunk, csv_field(one.name));
       for (const Setting setting : option.knob.settings()) text += "," + csv_field(setting.value);
-      text += fmt::format(",{},{},{},{},{}\n", option.time.value(), option.energy.value(),
-                          option.time_spread.value(), option.energy_spread.value(), option.repeats);
+      text +=
+          fmt::format(",{},{},{},{},{}\n", option.time.value(), option.energy.value(),
+                      option.time_spread.value(),
+                      option.energy_error.value_or(option.energy_spread).value(), option.repeats);
     }
   }
   return text;
