@@ -139,6 +139,23 @@ class Pipeline(CommandTest):
         built_in = self.simulated(profile(2), "--microbatches", "1")
         self.assertEqual(document["time_s"], built_in["time_s"])
 
+    def test_every_gpu_of_a_stage_waits_at_the_blocking_power(self):
+        rows = profile(stages=2).splitlines()
+        twice = [rows[0] + ",tp_rank"] + [f"{row},{rank}" for row in rows[1:] for rank in (0, 1)]
+
+        def plan(name, content, *words):
+            return self.json("pipeline", "plan", self.write(name, content), *COMMON, "--microbatches", "4", "--json", *words)
+
+        one = plan("one.csv", "\n".join(rows) + "\n")
+        for document in (plan("two.csv", "\n".join(twice) + "\n"), plan("same.csv", "\n".join(rows) + "\n", "--energy-scale", "2", "--gpus", "2")):
+            self.assertEqual(document["least_energy_s"], one["least_energy_s"])
+            for mine, its in zip(document["plans"], one["plans"], strict=True):
+                self.assertEqual(mine["time_s"], its["time_s"])
+                for part in ("energy_j", "working_j", "waiting_j", "bound_j"):
+                    self.assertAlmostEqual(mine[part] / its[part], 2, places=9)
+        uneven = "\n".join(line for line in twice if not line.startswith("1,") or line.endswith(",0")) + "\n"
+        self.refused(uneven, "--microbatches", "4", wanted=("2 GPUs for stage 0 and 1 for stage 1", "--gpus"))
+
     def test_bad_order_files_are_named_by_line(self):
         two = profile(2)
         order = self.write("cyclic.csv", ORDER.replace("0,forward,0\n0,backward,0", "0,backward,0\n0,forward,0"))

@@ -47,7 +47,9 @@ void level(const PipelineProblem& problem, std::vector<PlannedIteration>& plans)
     faster.requested = plans[i].plan.requested;
     faster.bound = plans[i].plan.bound;
     PlannedIteration waits = planned(problem, faster);
-    if (waits.energy < plans[i].energy) plans[i] = std::move(waits);
+    // One that is late for want of a better one is no better than one that is in time.
+    if (waits.plan.makespan <= faster.requested && waits.energy < plans[i].energy)
+      plans[i] = std::move(waits);
   }
 }
 

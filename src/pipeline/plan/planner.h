@@ -29,8 +29,8 @@ struct PlannedIteration {
   Iteration iteration;  ///< the plan, simulated
   Joules bound;         ///< no plan of the requested time takes less until then
   Joules energy;        ///< what this one takes until the requested time
-  /// (energy - bound) / bound.
-  double gap() const { return (energy - bound) / bound; }
+  /// (energy - bound) / bound; 0 where nothing takes energy.
+  double gap() const { return bound.value() == 0 ? 0 : (energy - bound) / bound; }
 };
 
 /// Which plan a pipeline takes while another one keeps everybody waiting until T'.
