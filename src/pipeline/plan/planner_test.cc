@@ -49,6 +49,29 @@ std::vector<Row> small() {
           {1, "backward", 1400, 3.0, 900}, {1, "backward", 1000, 3.8, 760}};
 }
 
+TEST(Planner, NoSlowerPlanDrawsMoreUntilItsTimeWhateverWaitingTakesAtEachSetting) {
+  Pipeline pipeline(small(), 4, 50);
+  BlockingPower power;
+  // Dearest at the setting that frugal plans leave stages at.
+  for (const auto& [clock, watts] : {std::pair{"1400", 50.0}, {"1000", 200.0}}) {
+    Config knob;
+    knob.set("frequency", clock);
+    power.by_knob.push_back({knob, Watts(watts)});
+  }
+  power.constant = Watts(200);
+  const auto problem = PipelineProblem::make(*pipeline.profile, *pipeline.schedule, power);
+  ASSERT_TRUE(problem);
+  const auto study = study_pipeline(*problem, {.points = 30});
+  ASSERT_TRUE(study);
+  const auto& plans = study->plans();
+  for (std::size_t i = 1; i < plans.size(); ++i) {
+    const Seconds later = problem->seconds(plans[i].plan.requested - plans[i - 1].plan.requested);
+    const Watts left = power.least() * 2 + plans[i - 1].iteration.left_above_least;
+    const Joules faster_waits = plans[i - 1].energy + left * later;
+    EXPECT_LE(plans[i].energy.value(), faster_waits.value() * (1 + 1e-9)) << i;
+  }
+}
+
 TEST(Planner, AtTheSameTimeTheLightStageRunsSlower) {
   const Pipeline pipeline(small(), 4, 50);
   ASSERT_TRUE(*pipeline.problem);

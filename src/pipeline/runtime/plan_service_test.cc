@@ -206,6 +206,37 @@ TEST(PlanService, ComparesOneBehindTheOtherWhereATrainingIsShort) {
   EXPECT_LT(both->plan.energy.joules.value(), both->highest.energy.joules.value());
 }
 
+TEST(PlanService, GivesNoSavingOverSomeOfTheRanks) {
+  auto service = make({.rounds = 3, .highest = 3}, 2);
+  SimulatedTraining training(*service, 2);
+  train_until_plan(*service, training);
+  for (int i = 0; i < 30; ++i) training.iterate();
+  ASSERT_TRUE(service->comparison());
+  // The same orders for a job whose second pipeline never comes.
+  auto lacking = make({.rounds = 3, .highest = 3}, 2);
+  SimulatedTraining alone(*lacking, 1);
+  for (int i = 0; i < 40; ++i) alone.iterate();
+  EXPECT_FALSE(lacking->comparison());
+  for (const auto& row : lacking->summaries()) EXPECT_EQ(row.energy.status, Status::kMissing);
+}
+
+TEST(PlanService, ATrainingOfOtherCountsIsSaid) {
+  auto service = make({.rounds = 1});
+  SimulatedTraining training(*service);
+  training.iterate();
+  IterationReport report;
+  report.iteration = 0;
+  report.begin = Seconds(0);
+  report.end = Seconds(1);
+  report.start.assign(12, Seconds(0.1));
+  report.took.assign(12, Seconds(0.01));
+  report.start.back() = report.took.back() = Seconds(NAN);
+  ASSERT_TRUE(service->next(training.rank(0), 1, report));
+  ASSERT_TRUE(service->failure());
+  EXPECT_NE(service->failure()->text().find("ran 11 of the 12 instructions"), std::string::npos)
+      << service->failure()->text();
+}
+
 TEST(PlanService, MeasuredEnergiesAreTheTruth) {
   auto service = make({.rounds = 2, .highest = 20});
   SimulatedTraining training(*service);
