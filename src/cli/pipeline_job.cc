@@ -51,6 +51,28 @@ void tell_of_server(const std::string& path) {
            " (perjoule pipeline straggler PIPELINE --slowdown FACTOR --server it)");
 }
 
+/// Puts back the clocks of ranks that ended with the command, without a word. One may outlive the
+/// process that started it by a moment.
+void put_back_after(const PlanServer& server, const Inventory& machine, const Clock& clock) {
+  for (const Instant end = clock.now() + kLookForDead;;) {
+    // Asked before the look at the journal: who dies in between is looked for once more.
+    const std::vector<ProcessIdentity> ranks = server.not_left();
+    const auto living = std::count_if(ranks.begin(), ranks.end(), [](const auto& rank) {
+      return rank.fate() == ProcessIdentity::Fate::kAlive;
+    });
+    tell(replay_dead(journal_folder(), machine));
+    if (living == 0) return;
+    if (clock.now() > end) {
+      complain(
+          fmt::format("still running when the command has ended: {}, whose clocks are "
+                      "their own to put back",
+                      counted(static_cast<double>(living), "rank")));
+      return;
+    }
+    clock.sleep_until(clock.now() + Seconds(0.01));
+  }
+}
+
 void show_saving(const PlanService& service) {
   const auto both = service.comparison();
   if (!both) return;
@@ -153,8 +175,7 @@ Result<PipelineJobEnd> run_pipeline_job(PlanService& service, const Arguments& a
   };
   Meter meter({}, clock);
   PJ_TRY(const CommandResult result, run_command(meter, options));
-  // Ranks that ended with the command, without a word, left their clocks too.
-  tell(replay_dead(journal_folder(), machine));
+  put_back_after(*server, machine, clock);
   service.settle();
   return PipelineJobEnd{result.end, server->lost()};
 }

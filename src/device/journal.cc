@@ -114,8 +114,9 @@ std::string journal_folder() {
   return ::geteuid() == 0 ? "/run/perjoule/knobs" : state_folder() + "/knobs";
 }
 
-ProcessIdentity ProcessIdentity::current() {
-  const std::int64_t pid = ::getpid();
+ProcessIdentity ProcessIdentity::current() { return of(::getpid()); }
+
+ProcessIdentity ProcessIdentity::of(std::int64_t pid) {
   return {pid, start_ticks_of(pid), this_boot(), this_host(), this_pid_namespace()};
 }
 

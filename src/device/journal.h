@@ -36,6 +36,8 @@ struct ProcessIdentity {
   std::string pid_namespace = {};  ///< as /proc/self/ns/pid has it; empty: this one
 
   static ProcessIdentity current();
+  /// A process that can be seen from here; kDead at once where there is none of that number.
+  static ProcessIdentity of(std::int64_t pid);
   enum class Fate {
     kAlive,
     kDead,

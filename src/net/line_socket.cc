@@ -31,6 +31,13 @@ Result<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
+/// Who connected; 0 where the system does not say.
+std::int64_t process_behind(const FileDescriptor& socket) {
+  ucred who{};
+  socklen_t size = sizeof(who);
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? who.pid : 0;
+}
+
 Result<FileDescriptor> new_socket(int flags) {
   FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
   if (!socket.valid()) return Error::from_errno(errno, "making a socket");
@@ -127,6 +134,7 @@ void LineServer::accept_client() {
   Client client;
   client.number = next_number_++;
   client.socket = FileDescriptor(socket);
+  service_.came(client.number, process_behind(client.socket));
   clients_.push_back(std::move(client));
 }
 

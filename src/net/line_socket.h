@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +31,8 @@ inline constexpr std::size_t kLongestLine = 64U << 20U;
 class LineService {
  public:
   virtual ~LineService() = default;
+  /// A client has connected, of that process (0 where it cannot be told); before its first line.
+  virtual void came(int /*client*/, std::int64_t /*process*/) {}
   /// The answer to a line of that client (numbered from 0, never twice), without a line's end.
   virtual std::string answer(int client, std::string_view line) = 0;
   /// The client's end of the connection is closed.

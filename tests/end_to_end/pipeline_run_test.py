@@ -89,6 +89,9 @@ class PipelineRun(TwinTest):
     def test_a_signal_ends_the_training_with_clocks_put_back_and_figures_shown(self):
         self.on_twin("interrupted", gpu="a100:2")
 
+    def test_ranks_that_outlive_the_command_are_told(self):
+        self.on_twin("outlived", gpu="a100:2")
+
     def test_a_server_that_is_killed_leaves_a_training_that_goes_on(self):
         self.on_twin("server_killed", gpu="a100:2")
 
@@ -184,6 +187,20 @@ class Scenes:
             assert process.returncode == 128 + number, (send, number, process.returncode, err)
             assert "PHASE" in out and "highest" in out, (send, number, out, err)
             self.assert_unlocked(2)
+
+    def outlived(self):
+        words = self.run_words(2, *self.with_profile(2))
+        # The shell ends with ranks in the midst of it; these end by themselves, 60 iterations of 0.6 s later, or by us.
+        script = ' '.join([TRAIN, "--stages", "2", "--microbatches", "16", "--iterations", "60", "> ranks 2>&1 &", "sleep 3"])
+        ended = subprocess.run([*words, "--", "sh", "-c", script], text=True, capture_output=True, check=False, timeout=120,
+                               cwd=self.folder)
+        ranks = [int(line.split()[-1]) for line in (self.folder / "ranks").read_text().splitlines() if line.startswith("rank ")]
+        for rank in ranks:
+            os.kill(rank, signal.SIGKILL)
+        assert "still running when the command has ended: 2 ranks" in ended.stderr, ended.stderr
+        time.sleep(0.2)
+        subprocess.run([COMMAND, "doctor", "--fix"], capture_output=True, check=False, timeout=60)
+        self.assert_unlocked(2)
 
     def server_killed(self):
         with self.training(2, "--iterations", "14") as (process, ranks):

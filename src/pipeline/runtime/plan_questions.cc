@@ -4,6 +4,10 @@
 
 namespace perjoule {
 
+void PlanQuestions::came(int client, std::int64_t process) {
+  process_of_[client] = ProcessIdentity::of(process);
+}
+
 std::string PlanQuestions::answer(int client, std::string_view line) {
   Result<Json> question = parse_json(line);
   if (!question) return error_json(question.error()).dump();
@@ -19,6 +23,8 @@ Result<Json> PlanQuestions::respond(int client, const Json& question) {
     PJ_TRY(const RankPlace place, rank_place_of(question));
     PJ_TRY(const RankWelcome welcome, service_.join(place));
     rank_of_[client] = welcome.rank;
+    const std::lock_guard lock(mutex_);
+    not_left_[client] = process_of_[client];
     return to_json(welcome);
   }
   if (call == "straggle") return straggle(question);
@@ -37,6 +43,8 @@ Result<Json> PlanQuestions::respond(int client, const Json& question) {
   if (call == "leave") {
     PJ_CHECK(service_.leave(rank->second, report));
     rank_of_.erase(rank);
+    const std::lock_guard lock(mutex_);
+    not_left_.erase(client);
     return Json::object();
   }
   const auto iteration = question.integer("iteration");
@@ -64,6 +72,7 @@ Result<Json> PlanQuestions::straggle(const Json& question) {
 }
 
 void PlanQuestions::left(int client) {
+  process_of_.erase(client);
   const auto rank = rank_of_.find(client);
   if (rank == rank_of_.end()) return;
   (void)service_.leave(rank->second, std::nullopt);
@@ -78,6 +87,14 @@ void PlanQuestions::left(int client) {
 int PlanQuestions::lost() const {
   const std::lock_guard lock(mutex_);
   return lost_count_;
+}
+
+std::vector<ProcessIdentity> PlanQuestions::not_left() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ProcessIdentity> processes;
+  processes.reserve(not_left_.size());
+  for (const auto& [client, process] : not_left_) processes.push_back(process);
+  return processes;
 }
 
 Json status_json(const PlanService& service) {

@@ -14,7 +14,9 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "device/journal.h"
 #include "net/line_socket.h"
 #include "pipeline/runtime/plan_messages.h"
 #include "pipeline/runtime/plan_service.h"
@@ -31,10 +33,14 @@ class PlanQuestions final : public LineService {
       : service_(service), lost_(std::move(lost)) {}
 
   /// One line; an error is answered as {"error": {...}}. A client is one rank at most.
+  void came(int client, std::int64_t process) override;
   std::string answer(int client, std::string_view line) override;
   void left(int client) override;
   /// Ranks that ended without leaving. From any thread, where the others are called from one.
   int lost() const;
+  /// The processes of ranks that joined and have not left, ended or not: until they are dead, their
+  /// clocks may be locked. From any thread.
+  std::vector<ProcessIdentity> not_left() const;
 
  private:
   Result<Json> respond(int client, const Json& question);
@@ -42,9 +48,11 @@ class PlanQuestions final : public LineService {
 
   PlanService& service_;
   RankLost lost_;
-  std::map<int, int> rank_of_;  ///< client: rank
-  mutable std::mutex mutex_;    ///< guards the count
+  std::map<int, int> rank_of_;                 ///< client: rank
+  std::map<int, ProcessIdentity> process_of_;  ///< of clients that are connected
+  mutable std::mutex mutex_;                   ///< guards all below
   int lost_count_ = 0;
+  std::map<int, ProcessIdentity> not_left_;  ///< by client
 };
 
 /// perjoule.pipeline-run.v1: phases, stretches and what failed.

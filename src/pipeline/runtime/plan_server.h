@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "net/line_socket.h"
 #include "pipeline/runtime/plan_questions.h"
@@ -21,6 +22,8 @@ class PlanServer final {
   const std::string& path() const { return server_->path(); }
   /// Ranks that ended without leaving.
   int lost() const { return questions_.lost(); }
+  /// The processes of ranks that joined and have not left.
+  std::vector<ProcessIdentity> not_left() const { return questions_.not_left(); }
 
  private:
   PlanServer(PlanService& service, RankLost lost) : questions_(service, std::move(lost)) {}

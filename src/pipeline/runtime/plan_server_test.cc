@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <condition_variable>
+#include <csignal>
 #include <thread>
 
 #include "device/temp_tree.h"
@@ -84,6 +88,38 @@ TEST_F(PlanServerTest, TheEndOfARanksProcessIsTold) {
   }
   EXPECT_EQ(wait_for_lost_rank(), 1);
   EXPECT_EQ(server_->lost(), 1);
+}
+
+TEST_F(PlanServerTest, ARankThatHasNotLeftIsKnownByItsProcessUntilThatIsDead) {
+  int pipe[2] = {};
+  ASSERT_EQ(::pipe(&pipe[0]), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    LineClient mine = client();
+    const bool joined = ask(mine, "join", 1).has_value();
+    (void)!::write(pipe[1], joined ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  char joined = 0;
+  ASSERT_EQ(::read(pipe[0], &joined, 1), 1);
+  EXPECT_EQ(joined, 'y');
+  {
+    LineClient leaves = client();
+    EXPECT_TRUE(ask(leaves, "join", 0));
+    EXPECT_EQ(server_->not_left().size(), 2U);
+    EXPECT_TRUE(ask(leaves, "leave"));
+  }
+  ASSERT_EQ(server_->not_left().size(), 1U);
+  const ProcessIdentity rank = server_->not_left().front();
+  EXPECT_EQ(rank.pid, child);
+  EXPECT_EQ(rank.fate(), ProcessIdentity::Fate::kAlive);
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(wait_for_lost_rank(), 0);
+  EXPECT_EQ(server_->not_left().front().fate(), ProcessIdentity::Fate::kDead);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 TEST_F(PlanServerTest, RanksAskWhileOthersLook) {
