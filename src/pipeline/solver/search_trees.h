@@ -50,6 +50,8 @@ class SearchTrees {
   std::span<const std::uint32_t> reach(Half over);
 
   std::int64_t flow() const { return flow_; }
+  /// What the network's arcs carry from the start, where that is not nothing.
+  void begin_with(std::int64_t flow) { flow_ = flow; }
   /// Nodes that changed sides since this was asked last.
   std::vector<std::uint32_t>& moved() { return moved_; }
   std::uint64_t augmentations() const { return augmentations_; }

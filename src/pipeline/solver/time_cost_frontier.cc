@@ -6,11 +6,25 @@ namespace perjoule {
 
 double TimeCostFrontier::cost_at(Ticks makespan) const {
   if (makespan >= longest()) return corners_.front().cost;
-  if (makespan <= shortest()) return corners_.back().cost;
+  makespan = std::max(makespan, shortest());
+  if (makespan == corners_.back().makespan) return corners_.back().cost;
   // The corner at or below.
   const auto below = std::partition_point(
       corners_.begin(), corners_.end(),
       [makespan](const FrontierCorner& corner) { return corner.makespan > makespan; });
+  if (!whole_) {
+    double least = corners_.front().cost;
+    if (below != corners_.begin()) {
+      const FrontierCorner& above = *(below - 1);
+      least = std::max(least, above.cost + unit_ * static_cast<double>(above.flow) *
+                                               static_cast<double>(above.makespan - makespan));
+    }
+    if (below != corners_.end()) {
+      least = std::max(least, below->cost - unit_ * static_cast<double>(below->flow) *
+                                                static_cast<double>(makespan - below->makespan));
+    }
+    return least;
+  }
   const FrontierCorner& b = *below;
   const FrontierCorner& a = *(below - 1);
   const double share =

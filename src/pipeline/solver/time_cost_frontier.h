@@ -18,11 +18,12 @@
 // path to it is filled; it ends when a path can be filled without bound: nothing on it can be made
 // shorter. One flow serves the whole frontier, for what was feasible stays so.
 //
-// Three things make it quick. All crossing arcs come to their corners at one speed, so a heap keyed
+// Four things make it quick. All crossing arcs come to their corners at one speed, so a heap keyed
 // by makespan gives the next. The trees of what the source reaches and what reaches the sink
 // survive filling a path: only what hung below a filled arc looks for another parent (after Boykov
 // and Kolmogorov 2004). And where many paths of one makespan are to be filled, as identical
-// microbatches give, they are filled together (Dinic 1970).
+// microbatches give, they are filled together (Dinic 1970). And since one schedule by itself is soon
+// found (fixed_makespan.h), the frontier is solved in parts, from several makespans down at once.
 //
 // Everything is in integers; there is no tolerance anywhere.
 #pragma once
@@ -68,18 +69,20 @@ struct ScheduleTimes {
   std::vector<Ticks> makespans = {};  ///< above the longest that saves anything: that one
   std::optional<std::int64_t> flow =
       {};  ///< the makespan below which a tick less costs this or more
-  bool only =
-      false;  ///< the frontier ends at the last wanted makespan: what lies below is not solved
 };
 
 class TimeCostFrontier {
  public:
-  Ticks longest() const { return corners_.front().makespan; }
-  Ticks shortest() const { return corners_.back().makespan; }
-  /// Longest makespan first; the last has the flow that nothing can shorten.
+  Ticks longest() const { return longest_; }
+  Ticks shortest() const { return shortest_; }
+  /// Longest makespan first; the last has the flow that nothing can shorten. Where not the whole is
+  /// solved, the makespans that are.
   std::span<const FrontierCorner> corners() const { return corners_; }
+  /// Whether every makespan is solved, and not only those asked for.
+  bool whole() const { return whole_; }
   /// Least cost of any schedule that ends by `makespan`, J; above longest() it is longest()'s,
-  /// below shortest() there is none and shortest()'s is given. O(log corners).
+  /// below shortest() there is none and shortest()'s is given. Between makespans that are solved by
+  /// themselves, what it cannot be below: the tangents there. O(log corners).
   double cost_at(Ticks makespan) const;
   /// Those asked for, longest first; each has the cost of its makespan. What was asked for below
   /// shortest() is there as shortest()'s.
@@ -87,17 +90,27 @@ class TimeCostFrontier {
   const SolverCounts& counts() const { return counts_; }
 
  private:
-  friend class TimeCostSolver;
+  friend class TimeCostJoiner;
+  Ticks longest_ = 0;
+  Ticks shortest_ = 0;
+  double unit_ = 1;  ///< J of a unit of flow and tick
+  bool whole_ = true;
   std::vector<FrontierCorner> corners_;
   std::vector<Schedule> schedules_;
   SolverCounts counts_;
 };
 
-/// `curve_of` names the curve of each activity. Fails with invalid_argument when activities wait
+/// The whole frontier. `curve_of` names the curve of each activity. Fails with invalid_argument when activities wait
 /// for one another in a circle. O(corners x activities) at worst; in practice a corner costs a part
 /// of the activities.
 Result<TimeCostFrontier> solve_time_cost(const ActivityNetwork& network,
                                          std::span<const std::uint32_t> curve_of,
                                          const CurveSet& curves, const ScheduleTimes& wanted = {});
+
+/// Only the schedules that are wanted, each solved by itself (fixed_makespan.h): for networks whose
+/// whole frontier takes too long. Fails as solve_time_cost() and schedule_of_makespan() do.
+Result<TimeCostFrontier> solve_wanted(const ActivityNetwork& network,
+                                      std::span<const std::uint32_t> curve_of,
+                                      const CurveSet& curves, const ScheduleTimes& wanted);
 
 }  // namespace perjoule

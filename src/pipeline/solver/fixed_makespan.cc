@@ -1,0 +1,122 @@
+#include "pipeline/solver/fixed_makespan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pipeline/solver/convex_circulation.h"
+
+namespace perjoule {
+namespace {
+
+/// How much more than the steepest slopes of all that can run at once may flow anywhere.
+constexpr double kSpareFlow = 4;
+
+/// More than flows through any arc, as a rule: what all activities carry together that can run at
+/// once, by the network's mean width.
+std::int64_t likely_flow(const ActivityNetwork& network, std::span<const std::uint32_t> order,
+                         const CurveSet& curves) {
+  std::vector<std::uint32_t> depth(network.size(), 1);
+  std::uint32_t deepest = 1;
+  for (const std::uint32_t a : order) {
+    for (const std::uint32_t before : network.predecessors(a))
+      depth[a] = std::max(depth[a], depth[before] + 1);
+    deepest = std::max(deepest, depth[a]);
+  }
+  std::int64_t steepest = 1;
+  for (std::uint32_t c = 0; c < curves.size(); ++c) {
+    const auto slopes = curves.slopes(c);
+    if (slopes.size() > 1) steepest = std::max(steepest, slopes[1]);
+  }
+  const double width = 1 + static_cast<double>(network.size()) / deepest;
+  return static_cast<std::int64_t>(
+      std::min(0x1p58, kSpareFlow * width * static_cast<double>(steepest)));
+}
+
+/// The times of all nodes with every activity at its slowest, squeezed evenly into the makespan.
+std::vector<Ticks> squeezed_times(const EarliestTimes& slowest, std::span<const Ticks> durations,
+                                  Ticks makespan) {
+  const double share = slowest.makespan > makespan ? static_cast<double>(makespan) /
+                                                         static_cast<double>(slowest.makespan)
+                                                   : 1;
+  const auto squeezed = [share](Ticks time) {
+    return share < 1 ? static_cast<Ticks>(static_cast<double>(time) * share) : time;
+  };
+  std::vector<Ticks> times(2 * durations.size() + 2, 0);
+  for (std::size_t a = 0; a < durations.size(); ++a) {
+    times[2 * a] = squeezed(slowest.start[a]);
+    times[2 * a + 1] = squeezed(slowest.start[a] + durations[a]);
+  }
+  times.back() = std::min(makespan, slowest.makespan);
+  return times;
+}
+
+Schedule schedule_from(const ConvexCirculation& circulation, std::uint32_t activities,
+                       const CurveSet& curves) {
+  Schedule schedule;
+  schedule.unit = curves.unit();
+  schedule.makespan = circulation.time(2 * activities + 1);
+  schedule.start.reserve(activities);
+  schedule.end.reserve(activities);
+  schedule.price.reserve(activities);
+  for (std::uint32_t a = 0; a < activities; ++a) {
+    schedule.start.push_back(circulation.time(2 * a));
+    schedule.end.push_back(circulation.time(2 * a + 1));
+    schedule.price.push_back(static_cast<double>(circulation.flow_of(a)) * curves.unit());
+  }
+  schedule.flow.reserve(circulation.arcs());
+  for (std::uint32_t arc = 0; arc < circulation.arcs(); ++arc)
+    schedule.flow.push_back(circulation.flow(arc));
+  return schedule;
+}
+
+std::vector<Ticks> fastest_of(const ActivityNetwork& network,
+                              std::span<const std::uint32_t> curve_of, const CurveSet& curves) {
+  std::vector<Ticks> durations(network.size());
+  for (std::uint32_t a = 0; a < network.size(); ++a)
+    durations[a] = curves.durations(curve_of[a]).front();
+  return durations;
+}
+
+std::vector<Ticks> slowest_of(const ActivityNetwork& network,
+                              std::span<const std::uint32_t> curve_of, const CurveSet& curves) {
+  std::vector<Ticks> durations(network.size());
+  for (std::uint32_t a = 0; a < network.size(); ++a)
+    durations[a] = curves.durations(curve_of[a]).back();
+  return durations;
+}
+
+}  // namespace
+
+Result<Schedule> schedule_of_makespan(const ActivityNetwork& network,
+                                      std::span<const std::uint32_t> order,
+                                      std::span<const std::uint32_t> curve_of,
+                                      const CurveSet& curves, Ticks makespan) {
+  const std::vector<Ticks> durations = slowest_of(network, curve_of, curves);
+  const EarliestTimes slowest = earliest_times(network, order, durations);
+  const Ticks least =
+      earliest_times(network, order, fastest_of(network, curve_of, curves)).makespan;
+  makespan = std::clamp(makespan, least, slowest.makespan);
+  ConvexCirculation circulation(network, curve_of, curves, likely_flow(network, order, curves));
+  circulation.hold_makespan(makespan);
+  PJ_CHECK(circulation.solve(squeezed_times(slowest, durations, makespan)));
+  Schedule schedule = schedule_from(circulation, network.size(), curves);
+  schedule.makespan = makespan;
+  return schedule;
+}
+
+Result<Schedule> schedule_of_flow(const ActivityNetwork& network,
+                                  std::span<const std::uint32_t> order,
+                                  std::span<const std::uint32_t> curve_of, const CurveSet& curves,
+                                  std::int64_t flow) {
+  const std::vector<Ticks> durations = slowest_of(network, curve_of, curves);
+  const EarliestTimes slowest = earliest_times(network, order, durations);
+  const std::int64_t largest =
+      static_cast<std::int64_t>(std::min(0x1p58, static_cast<double>(flow) * 2));
+  ConvexCirculation circulation(network, curve_of, curves,
+                                std::max(likely_flow(network, order, curves), largest));
+  circulation.hold_flow(flow);
+  PJ_CHECK(circulation.solve(squeezed_times(slowest, durations, slowest.makespan)));
+  return schedule_from(circulation, network.size(), curves);
+}
+
+}  // namespace perjoule
