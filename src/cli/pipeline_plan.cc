@@ -9,6 +9,7 @@
 #include "cli/pipeline_notes.h"
 #include "cli/pipeline_options.h"
 #include "cli/pipeline_plan_file.h"
+#include "cli/progress.h"
 #include "cli/scatter.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -104,14 +105,19 @@ std::string plot_of(const PipelineInput& input, const PipelineStudy& study) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  PJ_TRY(const PlanRequest request, read_request(arguments));
+  PJ_TRY(PlanRequest request, read_request(arguments));
   if (arguments.has("changes") && !arguments.has("output") && !arguments.json()) {
     return Error::invalid_argument("--changes is given, and no plans are written",
                                    "it goes with --output FILE or --json");
   }
   PJ_TRY(const PipelineInput input, read_pipeline(arguments));
   if (arguments.has("output")) PJ_CHECK(check_writable(arguments.value("output")));
+  std::optional<Progress> progress(std::in_place);
+  request.progress = [&progress](std::size_t solved, std::size_t of) {
+    progress->show(static_cast<double>(solved) / static_cast<double>(of), "solving times");
+  };
   PJ_TRY(const PipelineStudy study, study_pipeline(*input.problem, request));
+  progress.reset();
   const bool wants_file = arguments.has("output");
   std::string document;
   if (wants_file || arguments.json()) {
@@ -131,6 +137,12 @@ Result<int> run(const Arguments& arguments) {
       "\no plans of measured settings, . the least that any plan can take (bound), x all at the "
       "highest setting.\nReconstructed from the profile; energy until the iteration ends, of all "
       "stages, waiting included.\n");
+  if (!study.frontier().whole()) {
+    print(
+        fmt::format("Of {} only the times planned are solved; between them the bound is what no "
+                    "plan can be below.\n",
+                    counted(static_cast<double>(input.schedule->size()), "instruction")));
+  }
   if (wants_file) print(fmt::format("plans written to {}\n", arguments.value("output")));
   return kDone;
 }

@@ -211,6 +211,7 @@ std::string plan_document(const PipelineInput& input, const PipelineStudy& study
                  number(problem.seconds(study.shortest()).value()),
                  number(problem.seconds(study.least_energy()).value()),
                  number(problem.seconds(study.longest()).value()));
+  fmt::format_to(out, "\"whole_frontier\":{},\n", study.frontier().whole());
   fmt::format_to(out, "\"highest\":{{");
   write_iteration(out, problem, study.highest(), energy_error(problem, highest_settings(problem)));
   fmt::format_to(out, "}},\n\"instructions\":[");

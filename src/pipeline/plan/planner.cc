@@ -85,12 +85,14 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
   for (Ticks& makespan : wanted.makespans) {
     asked.push_back(makespan = std::clamp(makespan, shortest, longest));
   }
-  for (int i = 0; i <= kMixingPoints; ++i) {
+  const bool whole = problem.network().size() <= request.most_for_whole_frontier;
+  for (int i = 0; whole && i <= kMixingPoints; ++i) {
     wanted.makespans.push_back(shortest + (longest - shortest) * i / kMixingPoints);
   }
-  if (request.least_energy) wanted.flow = problem.flow_of_least_energy();
+  if (request.least_energy || !whole) wanted.flow = problem.flow_of_least_energy();
   PipelineStudy study;
-  PJ_TRY(study.frontier_, problem.solve(wanted));
+  PJ_TRY(study.frontier_,
+         whole ? problem.solve(wanted) : problem.solve_only(wanted, request.progress));
   study.highest_ = simulate_iteration(problem, highest_settings(problem));
   const auto& corners = study.frontier_.corners();
   study.least_energy_ = corners.back().makespan;

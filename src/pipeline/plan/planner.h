@@ -22,6 +22,10 @@ struct PlanRequest {
   std::vector<Seconds> times = {};  ///< and these
   std::vector<double> slowdowns = {};  ///< and these multiples of the shortest
   bool least_energy = true;            ///< and T*, the one of least energy of all
+  /// Of pipelines of more instructions only what is planned is solved, each time by itself: the
+  /// whole frontier takes about the square of that.
+  std::size_t most_for_whole_frontier = 10'000;
+  SolveProgress progress = {};  ///< of such ones
 };
 
 struct PlannedIteration {
@@ -65,7 +69,8 @@ class PipelineStudy {
   Ticks least_energy_ = 0;
 };
 
-/// Solves the frontier once and plans every time that was asked for. Fails as solve_time_cost does,
+/// Solves the frontier once, or of a long pipeline what is planned, and plans every time that was
+/// asked for. Fails as solve_time_cost does,
 /// and with invalid_argument for a time that is not above zero or a slowdown below 1.
 Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanRequest& request);
 

@@ -45,6 +45,11 @@ class PipelineProblem {
   Result<TimeCostFrontier> solve(const ScheduleTimes& wanted = {}) const {
     return solve_time_cost(network_, class_of_, curves_, wanted);
   }
+  /// Only those that are wanted, each by itself.
+  Result<TimeCostFrontier> solve_only(const ScheduleTimes& wanted,
+                                      const SolveProgress& progress = {}) const {
+    return solve_wanted(network_, class_of_, curves_, wanted, progress);
+  }
 
   const PipelineSchedule& schedule() const { return *schedule_; }
   const ActivityNetwork& network() const { return network_; }

@@ -17,8 +17,13 @@ constexpr double kRelabelsAnUpdate = 0.5;
 constexpr std::uint64_t kEarlyLooks = 20;
 /// Below so many ticks of epsilon they are sought.
 constexpr std::int64_t kEarly = 4;
-/// Times, flows and sums of either stay below.
-constexpr double kMost = 0x1p61;
+/// Scaled times stay below, and what comes into a node or leaves it.
+constexpr double kMost = 0x1p61, kMostExcess = 0x1p62;
+
+tl::unexpected<Error> too_large() {
+  return Error::out_of_range("times or flows too large for one makespan to be solved by itself",
+                             "take a coarser tick");
+}
 
 /// Downwards, also below zero.
 Ticks whole_ticks(std::int64_t scaled, std::int64_t scale) {
@@ -27,10 +32,19 @@ Ticks whole_ticks(std::int64_t scaled, std::int64_t scale) {
 
 }  // namespace
 
-ConvexCirculation::ConvexCirculation(const ActivityNetwork& network,
-                                     std::span<const std::uint32_t> curve_of,
-                                     const CurveSet& curves, std::int64_t largest_flow)
-    : curves_(curves), curve_of_(curve_of), largest_flow_(largest_flow) {
+Result<ConvexCirculation> ConvexCirculation::make(const ActivityNetwork& network,
+                                                  std::span<const std::uint32_t> curve_of,
+                                                  const CurveSet& curves, const Most& most) {
+  ConvexCirculation made(network, curve_of, curves);
+  if (static_cast<double>(most.time) * static_cast<double>(made.scale_) > kMost) return too_large();
+  made.add_arcs(network);
+  const double largest = kMostExcess / made.most_arcs_of_a_node();
+  made.largest_flow_ = static_cast<std::int64_t>(std::min(largest, static_cast<double>(most.flow)));
+  made.open_arcs();
+  return made;
+}
+
+void ConvexCirculation::add_arcs(const ActivityNetwork& network) {
   const std::uint32_t count = network.size();
   std::vector<Arc> arcs;
   arcs.reserve(count + network.precedences() + 64);
@@ -44,11 +58,26 @@ ConvexCirculation::ConvexCirculation(const ActivityNetwork& network,
   }
   arcs.push_back({2 * count + 1, 2 * count, kNoActivity});  // the way back, shut until it is held
   index(arcs);
-  scale_ = std::int64_t{nodes()} + 1;
-  flow_.assign(count, 0);
-  segment_.assign(count, 0);
-  for (std::uint32_t a = 0; a < count; ++a) refresh(a);
-  for (std::uint32_t number = 0; number + 1 < forward_.size(); ++number) {
+}
+
+std::uint32_t ConvexCirculation::most_arcs_of_a_node() const {
+  std::uint32_t most = 1;
+  for (std::uint32_t n = 0; n < nodes(); ++n) {
+    const auto begin = halves_.begin() + first_[n];
+    const auto end = halves_.begin() + first_[n + 1];
+    const auto ahead = static_cast<std::uint32_t>(
+        std::count_if(begin, end, [](const Half& h) { return h.ahead; }));
+    most = std::max({most, ahead, first_[n + 1] - first_[n] - ahead});
+  }
+  return most;
+}
+
+/// Room where nothing flows, and what the search needs.
+void ConvexCirculation::open_arcs() {
+  flow_.assign(own_.size(), 0);
+  segment_.assign(own_.size(), 0);
+  for (std::uint32_t a = 0; a < own_.size(); ++a) refresh(a);
+  for (std::uint32_t number = 0; number < arcs(); ++number) {
     Half& half = halves_[forward_[number]];
     if (half.activity == kNoActivity) half.room = largest_flow_;
   }
@@ -90,9 +119,11 @@ void ConvexCirculation::hold_makespan(Ticks makespan) {
   halves_[ahead.reverse].cost = -ahead.cost;
 }
 
-void ConvexCirculation::hold_flow(std::int64_t flow) {
+Outcome ConvexCirculation::hold_flow(std::int64_t flow) {
+  if (flow > largest_flow_) return too_large();
   excess_[nodes() - 2] = flow;
   excess_[nodes() - 1] = -flow;
+  return {};
 }
 
 std::int64_t ConvexCirculation::flow(std::uint32_t arc) const {
@@ -106,11 +137,11 @@ bool ConvexCirculation::unbounded(const Half& half) const {
   return &half != &halves_[forward_.back()] || makespan_held_;
 }
 
-/// Segment k is filled from slope k + 1, or from nothing, up to slope k; a unit in it earns duration
-/// k. Slope 0 has no bound.
+/// Segment k is filled from slope k + 1, or from nothing, up to slope k; a unit in it earns
+/// duration k. Slope 0 has no bound.
 void ConvexCirculation::refresh(std::uint32_t activity) {
-  const std::span<const std::int64_t> slopes = curves_.slopes(curve_of_[activity]);
-  const std::span<const Ticks> durations = curves_.durations(curve_of_[activity]);
+  const std::span<const std::int64_t> slopes = curves_->slopes(curve_of_[activity]);
+  const std::span<const Ticks> durations = curves_->durations(curve_of_[activity]);
   const auto last = static_cast<std::uint32_t>(slopes.size() - 1);
   const auto bottom = [&](std::uint32_t k) { return k < last ? slopes[k + 1] : 0; };
   const std::int64_t flow = flow_[activity];
@@ -155,22 +186,10 @@ std::int64_t ConvexCirculation::first_epsilon() const {
 }
 
 Outcome ConvexCirculation::solve(std::span<const Ticks> times) {
-  const auto large = [] {
-    return Error::out_of_range("times or flows too large for one makespan to be solved by itself",
-                               "take a coarser tick");
-  };
-  double longest = 1;
-  for (const Ticks time : times) longest = std::max(longest, static_cast<double>(time));
-  std::uint32_t widest = 1;
-  for (std::uint32_t n = 0; n < nodes(); ++n) widest = std::max(widest, first_[n + 1] - first_[n]);
-  if (longest * static_cast<double>(scale_) > kMost ||
-      static_cast<double>(largest_flow_) * widest > kMost) {
-    return large();
-  }
   potential_.resize(nodes());
   for (std::uint32_t n = 0; n < nodes(); ++n) potential_[n] = times[n] * scale_;
   epsilon_ = first_epsilon();
-  if (static_cast<double>(epsilon_) * nodes() > kMost) return large();
+  if (static_cast<double>(epsilon_) * nodes() > kMost) return too_large();
   do {
     epsilon_ = std::max<std::int64_t>(1, epsilon_ / kFactor);
     refine();

@@ -1,7 +1,8 @@
 // The cheapest circulation through a network of activities, whose potentials are the events' times:
 // the dual of a least-cost schedule of one makespan, solved by itself, without the frontier above.
 //
-//   ConvexCirculation circulation(network, curve_of, curves, largest_flow);
+//   PJ_TRY(ConvexCirculation circulation,
+//          ConvexCirculation::make(network, curve_of, curves, {longest, largest_flow}));
 //   circulation.hold_makespan(2'900'000);            // or circulation.hold_flow(units)
 //   PJ_CHECK(circulation.solve(times));              // from any times of the nodes
 //   circulation.time(2 * a + 1);
@@ -14,8 +15,8 @@
 // Method: cost scaling by pushes and relabels (Goldberg and Tarjan 1990) along partial augmenting
 // paths (Goldberg 2008), with global updates of the potentials (Cherkassky and Goldberg 1997); the
 // constants are those that Kiraly and Kovacs (2012) found best. In each round reduced costs may be
-// below zero by epsilon, which falls by kFactor a round. As soon as whole ticks are found that prove
-// the flow optimal it ends, mostly some rounds before epsilon alone would prove it.
+// below zero by epsilon, which falls by kFactor a round. As soon as whole ticks are found that
+// prove the flow optimal it ends, mostly some rounds before epsilon alone would prove it.
 #pragma once
 
 #include <cstdint>
@@ -37,18 +38,25 @@ class ConvexCirculation {
     std::uint64_t updates = 0;  ///< of all potentials
   };
 
-  /// No arc carries more than `largest_flow`: more than any optimum has somewhere, or solve() fails.
-  ConvexCirculation(const ActivityNetwork& network, std::span<const std::uint32_t> curve_of,
-                    const CurveSet& curves, std::int64_t largest_flow);
+  /// What no time and no flow of an arc exceeds; an optimum that needs more flow is not found.
+  struct Most {
+    Ticks time = 0;
+    std::int64_t flow = 0;
+  };
+  /// The arguments are kept by reference; a flow that 64 bits do not hold at every node is held to
+  /// one that they do. Fails with out_of_range where times leave no bits for the scaling.
+  static Result<ConvexCirculation> make(const ActivityNetwork& network,
+                                        std::span<const std::uint32_t> curve_of,
+                                        const CurveSet& curves, const Most& most);
 
   /// The end is no later than this behind the begin. Before solve(), this or the next.
   void hold_makespan(Ticks makespan);
   /// As much flows from the begin to the end: the schedule whose makespan is where a tick less
-  /// costs that.
-  void hold_flow(std::int64_t flow);
+  /// costs that. out_of_range for more than an arc can carry.
+  Outcome hold_flow(std::int64_t flow);
   /// Finds the optimum, beginning with these times of all nodes; the nearer, the sooner. Fails with
-  /// out_of_range where times or flows are too large for 64 bits, and with internal where
-  /// `largest_flow` was too little.
+  /// out_of_range where they are so wrong that 64 bits do not hold how much, and with internal
+  /// where no proof is found.
   Outcome solve(std::span<const Ticks> times);
 
   Ticks time(std::uint32_t node) const { return time_[node]; }
@@ -77,7 +85,13 @@ class ConvexCirculation {
     std::uint32_t activity;
   };
 
+  ConvexCirculation(const ActivityNetwork& network, std::span<const std::uint32_t> curve_of,
+                    const CurveSet& curves)
+      : curves_(&curves), curve_of_(curve_of), scale_(2 * std::int64_t{network.size()} + 3) {}
+  void add_arcs(const ActivityNetwork& network);
   void index(std::span<const Arc> arcs);
+  void open_arcs();
+  std::uint32_t most_arcs_of_a_node() const;
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(first_.size() - 1); }
   std::uint32_t owner(std::uint32_t half) const { return halves_[halves_[half].reverse].to; }
   std::int64_t reduced_cost(std::uint32_t half, std::uint32_t owner) const {
@@ -97,10 +111,10 @@ class ConvexCirculation {
   /// Finds whole ticks that prove the flow optimal, with so many looks at an arc at most.
   bool prove(std::uint64_t most_looks);
 
-  const CurveSet& curves_;
+  const CurveSet* curves_;
   std::span<const std::uint32_t> curve_of_;
-  std::int64_t largest_flow_;
   std::int64_t scale_;
+  std::int64_t largest_flow_ = 0;
   std::int64_t epsilon_ = 0;
   bool makespan_held_ = false;
   std::vector<std::uint32_t> first_;    ///< by node, into halves_

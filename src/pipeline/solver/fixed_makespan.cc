@@ -29,15 +29,15 @@ std::int64_t likely_flow(const ActivityNetwork& network, std::span<const std::ui
   }
   const double width = 1 + static_cast<double>(network.size()) / deepest;
   return static_cast<std::int64_t>(
-      std::min(0x1p58, kSpareFlow * width * static_cast<double>(steepest)));
+      std::min(0x1p62, kSpareFlow * width * static_cast<double>(steepest)));
 }
 
 /// The times of all nodes with every activity at its slowest, squeezed evenly into the makespan.
 std::vector<Ticks> squeezed_times(const EarliestTimes& slowest, std::span<const Ticks> durations,
                                   Ticks makespan) {
-  const double share = slowest.makespan > makespan ? static_cast<double>(makespan) /
-                                                         static_cast<double>(slowest.makespan)
-                                                   : 1;
+  const double share = slowest.makespan > makespan
+                           ? static_cast<double>(makespan) / static_cast<double>(slowest.makespan)
+                           : 1;
   const auto squeezed = [share](Ticks time) {
     return share < 1 ? static_cast<Ticks>(static_cast<double>(time) * share) : time;
   };
@@ -96,7 +96,9 @@ Result<Schedule> schedule_of_makespan(const ActivityNetwork& network,
   const Ticks least =
       earliest_times(network, order, fastest_of(network, curve_of, curves)).makespan;
   makespan = std::clamp(makespan, least, slowest.makespan);
-  ConvexCirculation circulation(network, curve_of, curves, likely_flow(network, order, curves));
+  PJ_TRY(ConvexCirculation circulation,
+         ConvexCirculation::make(network, curve_of, curves,
+                                 {slowest.makespan, likely_flow(network, order, curves)}));
   circulation.hold_makespan(makespan);
   PJ_CHECK(circulation.solve(squeezed_times(slowest, durations, makespan)));
   Schedule schedule = schedule_from(circulation, network.size(), curves);
@@ -110,11 +112,10 @@ Result<Schedule> schedule_of_flow(const ActivityNetwork& network,
                                   std::int64_t flow) {
   const std::vector<Ticks> durations = slowest_of(network, curve_of, curves);
   const EarliestTimes slowest = earliest_times(network, order, durations);
-  const std::int64_t largest =
-      static_cast<std::int64_t>(std::min(0x1p58, static_cast<double>(flow) * 2));
-  ConvexCirculation circulation(network, curve_of, curves,
-                                std::max(likely_flow(network, order, curves), largest));
-  circulation.hold_flow(flow);
+  // Nothing flows in circles, so no arc carries more than all.
+  PJ_TRY(ConvexCirculation circulation,
+         ConvexCirculation::make(network, curve_of, curves, {slowest.makespan, flow}));
+  PJ_CHECK(circulation.hold_flow(flow));
   PJ_CHECK(circulation.solve(squeezed_times(slowest, durations, slowest.makespan)));
   return schedule_from(circulation, network.size(), curves);
 }

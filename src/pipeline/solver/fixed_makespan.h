@@ -1,11 +1,12 @@
-// The exact least-cost schedule of one makespan, by itself: what a long pipeline asks for, whose whole
-// frontier would take hours, and where several processors begin on parts of a frontier.
+// The exact least-cost schedule of one makespan, by itself: what a long pipeline asks for, whose
+// whole frontier would take hours, and where several processors begin on parts of a frontier.
 //
 //   PJ_TRY(const Schedule schedule,
 //          schedule_of_makespan(network, order, curve_of, curves, 2'900'000));
 //
 // On a 16-stage pipeline of 128 microbatches one takes a sixteenth of the frontier's time, and a
-// larger one an ever smaller part: the frontier's time grows with the number of its corners as well.
+// larger one an ever smaller part: the frontier's time grows with the number of its corners as
+// well.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@
 
 namespace perjoule {
 
-/// The schedule, with the flow that proves it, of the makespan held to what the network can and what
-/// saves anything. `order` is a topological order. Fails with out_of_range where times are so long
-/// that they leave no bits for the scaling, and with internal where no proof is found; what
+/// The schedule, with the flow that proves it, of the makespan held to what the network can and
+/// what saves anything. `order` is a topological order. Fails with out_of_range where times are so
+/// long that they leave no bits for the scaling, and with internal where no proof is found; what
 /// solve_time_cost() takes it takes, but for those.
 Result<Schedule> schedule_of_makespan(const ActivityNetwork& network,
                                       std::span<const std::uint32_t> order,

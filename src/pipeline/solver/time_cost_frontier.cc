@@ -13,12 +13,9 @@ double TimeCostFrontier::cost_at(Ticks makespan) const {
       corners_.begin(), corners_.end(),
       [makespan](const FrontierCorner& corner) { return corner.makespan > makespan; });
   if (!whole_) {
-    double least = corners_.front().cost;
-    if (below != corners_.begin()) {
-      const FrontierCorner& above = *(below - 1);
-      least = std::max(least, above.cost + unit_ * static_cast<double>(above.flow) *
-                                               static_cast<double>(above.makespan - makespan));
-    }
+    const FrontierCorner& above = *(below - 1);  // the longest at least
+    double least = above.cost + unit_ * static_cast<double>(above.flow) *
+                                    static_cast<double>(above.makespan - makespan);
     if (below != corners_.end()) {
       least = std::max(least, below->cost - unit_ * static_cast<double>(below->flow) *
                                                 static_cast<double>(makespan - below->makespan));

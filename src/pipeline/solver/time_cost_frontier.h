@@ -22,13 +22,15 @@
 // by makespan gives the next. The trees of what the source reaches and what reaches the sink
 // survive filling a path: only what hung below a filled arc looks for another parent (after Boykov
 // and Kolmogorov 2004). And where many paths of one makespan are to be filled, as identical
-// microbatches give, they are filled together (Dinic 1970). And since one schedule by itself is soon
-// found (fixed_makespan.h), the frontier is solved in parts, from several makespans down at once.
+// microbatches give, they are filled together (Dinic 1970). And since one schedule by itself is
+// soon found (fixed_makespan.h), the frontier is solved in parts, from several makespans down at
+// once.
 //
 // Everything is in integers; there is no tolerance anywhere.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -100,17 +102,21 @@ class TimeCostFrontier {
   SolverCounts counts_;
 };
 
-/// The whole frontier. `curve_of` names the curve of each activity. Fails with invalid_argument when activities wait
-/// for one another in a circle. O(corners x activities) at worst; in practice a corner costs a part
-/// of the activities.
+/// The whole frontier. `curve_of` names the curve of each activity. Fails with invalid_argument
+/// when activities wait for one another in a circle. O(corners x activities) at worst; in practice
+/// a corner costs a part of the activities.
 Result<TimeCostFrontier> solve_time_cost(const ActivityNetwork& network,
                                          std::span<const std::uint32_t> curve_of,
                                          const CurveSet& curves, const ScheduleTimes& wanted = {});
+
+/// Hears of schedules that are solved; one call at a time, from any thread.
+using SolveProgress = std::function<void(std::size_t solved, std::size_t of)>;
 
 /// Only the schedules that are wanted, each solved by itself (fixed_makespan.h): for networks whose
 /// whole frontier takes too long. Fails as solve_time_cost() and schedule_of_makespan() do.
 Result<TimeCostFrontier> solve_wanted(const ActivityNetwork& network,
                                       std::span<const std::uint32_t> curve_of,
-                                      const CurveSet& curves, const ScheduleTimes& wanted);
+                                      const CurveSet& curves, const ScheduleTimes& wanted,
+                                      const SolveProgress& progress = {});
 
 }  // namespace perjoule

@@ -50,8 +50,8 @@ void TimeCostPart::begin(const Schedule& schedule) {
   walk_.trees().begin_with(flow);
 }
 
-/// Keeps the schedules wanted on the way to a shift, and counts what it costs. False where this part
-/// ends on the way.
+/// Keeps the schedules wanted on the way to a shift, and counts what it costs. False where this
+/// part ends on the way.
 bool TimeCostPart::before_move(Ticks shift) {
   const Ticks reached = std::min(shift, most_shift_);
   while (kept_ < wanted_.makespans.size() && longest_ - wanted_.makespans[kept_] <= reached) {

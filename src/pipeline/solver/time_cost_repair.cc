@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "pipeline/solver/event_walk.h"
+#include "pipeline/solver/fixed_makespan.h"
 
 namespace perjoule {
 namespace {
@@ -12,6 +13,8 @@ using Arc = ResidualNetwork::Arc;
 
 /// Paths of one move that are filled one by one before all are filled at once.
 constexpr int kFewPaths = 2;
+/// Looks at an arc, on average, after which solving anew is quicker.
+constexpr std::uint64_t kMostLooks = 150;
 
 /// Calls `visit(from, to, curve)` for the arcs of a residual network, in its order.
 template <typename Visit>
@@ -124,11 +127,28 @@ Result<Schedule> repair_schedule(const ActivityNetwork& network,
   walk.start(std::move(times));
   SearchTrees& trees = walk.trees();
   trees.grow_anew();
-  for (;;) {
+  const auto report = [&] {
+    if (counts != nullptr) *counts = {held.nodes, trees.augmentations(), walk.events(), false};
+  };
+  for (std::uint64_t looks = 0;;) {
     for (int filled = 0; trees.take_meeting(); ++filled) {
       const bool bounded = filled < kFewPaths ? trees.fill() : trees.fill_all();
       if (!bounded) return Error::internal("a repair's flow has no bound");
-      if (filled < kFewPaths) trees.mend();
+      if (filled < kFewPaths) {
+        trees.mend();
+      } else {
+        looks += net.arcs();
+      }
+    }
+    looks += net.arcs();
+    if (looks + trees.detached() > kMostLooks * net.arcs()) {
+      auto anew = schedule_of_makespan(network, order, curve_of, curves, after.makespan);
+      if (anew) {
+        anew->makespan = after.makespan;
+        report();
+        if (counts != nullptr) counts->anew = true;
+        return anew;
+      }
     }
     if (trees.flow() == held.in_all) break;
     walk.list_crossings();
@@ -150,7 +170,7 @@ Result<Schedule> repair_schedule(const ActivityNetwork& network,
       after.price.push_back(static_cast<double>(arc.flow) * after.unit);
     }
   }
-  if (counts != nullptr) *counts = {held.nodes, trees.augmentations(), walk.events()};
+  report();
   return after;
 }
 

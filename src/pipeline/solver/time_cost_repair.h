@@ -15,7 +15,8 @@
 //      time_cost_frontier.h events move together until a path has room.
 // The third step is the primal-dual method for a flow of convex cost, begun from a solution that
 // lacks only balance, so it ends in an optimum whatever the change was; how long it takes depends
-// on how much it upset. O(arcs) and O(activities) for each event or path of step 3.
+// on how much it upset. O(arcs) and O(activities) for each event or path of step 3. Where that
+// comes to more than solving the makespan anew (fixed_makespan.h), that is done.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct RepairCounts {
   std::uint64_t unbalanced = 0;  ///< events, after step 2
   std::uint64_t augmentations = 0;
   std::uint64_t events = 0;
+  bool anew = false;  ///< the change upset so much that the makespan was solved anew
 };
 
 /// The least cost's schedule of `makespan`, or of the shortest one where that is shorter. `before`

@@ -5,73 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "math/random.h"
 #include "pipeline/plan/problem.h"
+#include "pipeline/solver/random_project.h"
 
 namespace perjoule {
 namespace {
-
-using Points = std::vector<CostPoint>;
-
-/// A curve of a few corners, falling and convex; now and then of one option alone.
-Points random_points(Random& random) {
-  Points points;
-  Ticks duration = 1 + static_cast<Ticks>(random.below(40));
-  double cost = 50 * random.uniform() - 10;
-  points.push_back({duration, cost});
-  double slope = 3 * random.uniform() + 0.5;
-  for (std::uint64_t more = random.below(5); more > 0; --more) {
-    const Ticks step = 1 + static_cast<Ticks>(random.below(12));
-    duration += step;
-    cost -= slope * static_cast<double>(step);
-    points.push_back({duration, cost});
-    slope *= 0.3 + 0.6 * random.uniform();
-  }
-  return points;
-}
-
-/// A layered project with a curve for each class of activities, as a stage's are.
-struct Project {
-  std::vector<Points> classes;
-  std::vector<std::uint32_t> class_of;
-  std::vector<Precedence> edges;
-
-  explicit Project(Random& random) {
-    for (std::uint64_t i = 2 + random.below(5); i > 0; --i)
-      classes.push_back(random_points(random));
-    const auto count = static_cast<std::uint32_t>(4 + random.below(20));
-    for (std::uint32_t a = 0; a < count; ++a) {
-      class_of.push_back(static_cast<std::uint32_t>(random.below(classes.size())));
-      for (std::uint32_t before = a > 6 ? a - 6 : 0; before < a; ++before) {
-        if (random.uniform() < 0.35) edges.push_back({before, a});
-      }
-    }
-  }
-  ActivityNetwork network() const { return {static_cast<std::uint32_t>(class_of.size()), edges}; }
-  CurveSet curves() const {
-    CurveSet set;
-    for (std::size_t c = 0; c < classes.size(); ++c) {
-      const auto uses = std::count(class_of.begin(), class_of.end(), c);
-      set.add(falling_hull(classes[c]),
-              static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, uses)));
-    }
-    EXPECT_TRUE(set.seal());
-    return set;
-  }
-};
-
-double cost_of(const Project& project, const CurveSet& curves, const Schedule& schedule) {
-  double cost = 0;
-  for (std::uint32_t a = 0; a < project.class_of.size(); ++a)
-    cost += curves.cost(project.class_of[a], schedule.end[a] - schedule.start[a]);
-  return cost;
-}
 
 class Repair : public testing::TestWithParam<std::uint64_t> {
  protected:
   /// Repairs the old optimum for the changed curves at many makespans, and compares with solving
   /// anew.
-  static void check(const Project& before, const Project& after) {
+  static void check(const RandomProject& before, const RandomProject& after) {
     const ActivityNetwork network = before.network();
     const std::vector<std::uint32_t> order = *network.topological_order();
     const CurveSet old_curves = before.curves();
@@ -106,8 +50,8 @@ class Repair : public testing::TestWithParam<std::uint64_t> {
 
 TEST_P(Repair, ACurveThatIsCheaperOrDearer) {
   Random random(GetParam());
-  const Project before(random);
-  Project after = before;
+  const RandomProject before(random);
+  RandomProject after = before;
   Points& changed = after.classes[random.below(after.classes.size())];
   const double factor = 0.5 + random.uniform();
   for (CostPoint& point : changed) point.cost *= factor;
@@ -116,8 +60,8 @@ TEST_P(Repair, ACurveThatIsCheaperOrDearer) {
 
 TEST_P(Repair, ACurveThatIsLongerOrShorter) {
   Random random(1000 + GetParam());
-  const Project before(random);
-  Project after = before;
+  const RandomProject before(random);
+  RandomProject after = before;
   Points& changed = after.classes[random.below(after.classes.size())];
   const double factor = 0.6 + random.uniform();
   for (CostPoint& point : changed)
@@ -127,15 +71,15 @@ TEST_P(Repair, ACurveThatIsLongerOrShorter) {
 
 TEST_P(Repair, AllCurvesAnew) {
   Random random(2000 + GetParam());
-  const Project before(random);
-  Project after = before;
+  const RandomProject before(random);
+  RandomProject after = before;
   for (Points& points : after.classes) points = random_points(random);
   check(before, after);
 }
 
 TEST_P(Repair, NothingChangedButTheMakespan) {
   Random random(3000 + GetParam());
-  const Project project(random);
+  const RandomProject project(random);
   check(project, project);
 }
 
@@ -143,8 +87,8 @@ INSTANTIATE_TEST_SUITE_P(TimeCost, Repair, testing::Range<std::uint64_t>(1, 26))
 
 TEST(TimeCostRepair, AScheduleOfAnotherNetworkIsRefused) {
   Random random(1);
-  const Project one(random);
-  const Project other(random);
+  const RandomProject one(random);
+  const RandomProject other(random);
   const auto solved =
       solve_time_cost(one.network(), one.class_of, one.curves(), {.makespans = {1'000'000}});
   ASSERT_TRUE(solved);
@@ -158,7 +102,7 @@ TEST(TimeCostRepair, AScheduleOfAnotherNetworkIsRefused) {
 
 TEST(TimeCostRepair, AProofThatDoesNotHoldIsSeen) {
   Random random(5);
-  const Project project(random);
+  const RandomProject project(random);
   const CurveSet curves = project.curves();
   const auto frontier = solve_time_cost(project.network(), project.class_of, curves);
   ASSERT_TRUE(frontier);

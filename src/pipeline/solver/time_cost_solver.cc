@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "base/parallel.h"
@@ -16,7 +17,7 @@ namespace {
 /// Where parts end, in shares of the way from the shortest makespan to the longest: so that each
 /// takes about as long, for most corners lie near the shortest. By how much there is to solve, and
 /// not by the processors: the schedules are the same everywhere.
-constexpr std::uint32_t kTwoParts = 150, kFourParts = 3000;
+constexpr std::uint32_t kTwoParts = 300, kFourParts = 3000;
 constexpr std::array<double, 1> kInTwo{0.2};
 constexpr std::array<double, 3> kInFour{0.4, 0.25, 0.12};
 
@@ -71,7 +72,7 @@ class TimeCostJoiner {
   }
 
   TimeCostFrontier whole(const ScheduleTimes& wanted) const;
-  Result<TimeCostFrontier> only(const ScheduleTimes& wanted) const;
+  Result<TimeCostFrontier> only(const ScheduleTimes& wanted, const SolveProgress& progress) const;
 
  private:
   TimeCostJoiner(const ActivityNetwork& network, std::span<const std::uint32_t> curve_of,
@@ -172,18 +173,24 @@ TimeCostFrontier TimeCostJoiner::whole(const ScheduleTimes& wanted) const {
   return *in_parts(std::span(begins).first(1), wanted);  // which needs no schedule to begin with
 }
 
-Result<TimeCostFrontier> TimeCostJoiner::only(const ScheduleTimes& wanted) const {
+Result<TimeCostFrontier> TimeCostJoiner::only(const ScheduleTimes& wanted,
+                                              const SolveProgress& progress) const {
   std::vector<Ticks> makespans = wanted.makespans;
   for (Ticks& makespan : makespans) makespan = std::clamp(makespan, shortest_, longest());
   std::sort(makespans.begin(), makespans.end(), std::greater<>());
   makespans.erase(std::unique(makespans.begin(), makespans.end()), makespans.end());
+  std::mutex telling;  // guards done, and is held while it is told
+  std::size_t done = 0;
   std::vector<std::optional<Result<Schedule>>> solved(makespans.size() + (wanted.flow ? 1 : 0));
   in_parallel(solved.size(), [&](std::size_t i) {
     solved[i] = i < makespans.size()
                     ? schedule_of_makespan(network_, order_, curve_of_, curves_, makespans[i])
                     : schedule_of_flow(network_, order_, curve_of_, curves_, *wanted.flow);
+    const std::lock_guard lock(telling);
+    if (++done; progress) progress(done, solved.size());
   });
   Joined joined;
+  joined.corners.push_back({longest(), 0, 0});  // known without solving
   for (auto& one : solved) {
     PJ_TRY(Schedule schedule, std::move(*one));
     FrontierCorner corner{schedule.makespan, -least_cost_, flow_of(schedule)};
@@ -208,9 +215,10 @@ Result<TimeCostFrontier> solve_time_cost(const ActivityNetwork& network,
 
 Result<TimeCostFrontier> solve_wanted(const ActivityNetwork& network,
                                       std::span<const std::uint32_t> curve_of,
-                                      const CurveSet& curves, const ScheduleTimes& wanted) {
+                                      const CurveSet& curves, const ScheduleTimes& wanted,
+                                      const SolveProgress& progress) {
   PJ_TRY(const TimeCostJoiner joiner, TimeCostJoiner::make(network, curve_of, curves));
-  return joiner.only(wanted);
+  return joiner.only(wanted, progress);
 }
 
 }  // namespace perjoule
