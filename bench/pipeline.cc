@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/private_folder.h"
 #include "base/xz.h"
 #include "figure.h"
 #include "pipeline/peers/perseus_mode.h"
@@ -36,6 +37,52 @@ void print_times(const std::string& data) {
                .detail = fmt::format("{}, CSV in, 21 plans out as JSON, wall; user {:.1f} ms",
                                      one.shape, start.user * 1e3)});
   }
+}
+
+/// The profile of 16 stages four times behind itself: 64 stages.
+std::string tiled(const std::string& path) {
+  const CsvTable table = pb::must(read_csv(path));
+  std::string text;
+  const auto add = [&text](std::string_view field, bool last) {
+    text += field;
+    text += last ? '\n' : ',';
+  };
+  const std::size_t columns = table.columns().size();
+  for (std::size_t c = 0; c < columns; ++c) add(table.columns()[c], c + 1 == columns);
+  const std::size_t stage = pb::must(table.require_column("stage"));
+  for (int tile = 0; tile < 4; ++tile) {
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        add(c == stage ? fmt::format("{:g}", pb::must(table.number(row, c)) + 16 * tile)
+                       : std::string(table.cell(row, c)),
+            c + 1 == columns);
+      }
+    }
+  }
+  return text;
+}
+
+void print_long(const std::string& data) {
+  const auto folder = pb::must(PrivateFolder::create("perjoule-bench"));
+  const std::string path = folder.path() + "/tiled.csv";
+  pb::must(write_file_atomically(path, tiled(data + "/synthetic/syn_h100_uneven_s16.csv")));
+  const std::vector<std::string> words = {
+      PERJOULE_COMMAND, "pipeline",         "plan", path, "--microbatches", "1024",
+      "--json",         "--blocking-power", "100W"};
+  const auto print = [&](const char* figure, std::vector<std::string> more, const char* what) {
+    more.insert(more.begin(), words.begin(), words.end());
+    const pb::Start start = pb::best_median(more, 1, 1);
+    pb::print(
+        {.figure = figure,
+         .value = start.wall,
+         .unit = "s",
+         .bar = "planned at all",
+         .pass = true,
+         .detail = fmt::format("131,072 instructions, {}, CSV in, JSON out, wall; user {:.0f} s",
+                               what, start.user)});
+  };
+  print("pipeline_64x1024", {"--slowdown", "1"}, "one plan, at the shortest time");
+  print("pipeline_64x1024_20", {"--points", "20"}, "21 plans");
 }
 
 void print_exactness(const std::string& data) {
@@ -165,6 +212,7 @@ void print_look_up(const std::string& data) {
 int main() {
   const std::string data = environment("PERJOULE_DATA") + "/perseus";
   print_times(data);
+  print_long(data);
   print_exactness(data);
   print_published(data);
   print_gaps(data);
