@@ -9,6 +9,8 @@ namespace {
 constexpr std::uint32_t kNone = UINT32_MAX;
 /// By which epsilon falls from round to round.
 constexpr std::int64_t kFactor = 16;
+/// How much nearer to the optimum a solution before a small change is than one of none.
+constexpr std::int64_t kNearFactor = 64;
 /// Arcs of a partial augmenting path.
 constexpr std::size_t kLongestPath = 4;
 /// Relabels a node, on average, between two updates of all potentials.
@@ -170,13 +172,16 @@ void ConvexCirculation::push(std::uint32_t number, std::uint32_t owner, std::int
   halves_[half.reverse].room += amount;
 }
 
-/// The worst violation at first. Times that nothing is wrong with but that no flow goes may have to
-/// move by an activity's length.
-std::int64_t ConvexCirculation::first_epsilon() const {
+/// At its slowest, scaled.
+std::int64_t ConvexCirculation::longest_activity() const {
+  std::int64_t longest = 1;
+  for (std::uint32_t a = 0; a < own_.size(); ++a)
+    longest = std::max(longest, curves_->durations(curve_of_[a]).back() * scale_);
+  return longest;
+}
+
+std::int64_t ConvexCirculation::worst_violation() const {
   std::int64_t worst = 1;
-  if (!makespan_held_) {
-    for (const std::uint32_t half : own_) worst = std::max(worst, -halves_[half].cost);
-  }
   for (std::uint32_t node = 0; node < nodes(); ++node) {
     for (std::uint32_t h = first_[node]; h < first_[node + 1]; ++h) {
       if (halves_[h].room > 0) worst = std::max(worst, -reduced_cost(h, node));
@@ -188,7 +193,23 @@ std::int64_t ConvexCirculation::first_epsilon() const {
 Outcome ConvexCirculation::solve(std::span<const Ticks> times) {
   potential_.resize(nodes());
   for (std::uint32_t n = 0; n < nodes(); ++n) potential_[n] = times[n] * scale_;
-  epsilon_ = first_epsilon();
+  // Times that nothing is wrong with but that no flow goes may have to move by an activity's
+  // length.
+  return scale_down(makespan_held_ ? worst_violation() : longest_activity());
+}
+
+Outcome ConvexCirculation::solve(std::span<const Ticks> times, std::span<const std::int64_t> flow) {
+  potential_.resize(nodes());
+  for (std::uint32_t n = 0; n < nodes(); ++n) potential_[n] = times[n] * scale_;
+  for (std::uint32_t arc = 0; arc < forward_.size(); ++arc) {
+    const std::uint32_t back = halves_[forward_[arc]].reverse;
+    push(forward_[arc], halves_[back].to, std::min(flow[arc], largest_flow_));
+  }
+  return scale_down(longest_activity() / kNearFactor);
+}
+
+Outcome ConvexCirculation::scale_down(std::int64_t epsilon) {
+  epsilon_ = epsilon;
   if (static_cast<double>(epsilon_) * nodes() > kMost) return too_large();
   do {
     epsilon_ = std::max<std::int64_t>(1, epsilon_ / kFactor);

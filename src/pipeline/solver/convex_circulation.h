@@ -58,6 +58,9 @@ class ConvexCirculation {
   /// out_of_range where they are so wrong that 64 bits do not hold how much, and with internal
   /// where no proof is found.
   Outcome solve(std::span<const Ticks> times);
+  /// The same from a flow by arc as well, the way back's last, that lies between the bounds of the
+  /// times' lengths but need not balance.
+  Outcome solve(std::span<const Ticks> times, std::span<const std::int64_t> flow);
 
   Ticks time(std::uint32_t node) const { return time_[node]; }
   /// Of an arc, numbered as in residual_network.h.
@@ -102,7 +105,9 @@ class ConvexCirculation {
   bool unbounded(const Half& half) const;
   void refresh(std::uint32_t activity);
   void push(std::uint32_t half, std::uint32_t owner, std::int64_t amount);
-  std::int64_t first_epsilon() const;
+  std::int64_t longest_activity() const;
+  std::int64_t worst_violation() const;
+  Outcome scale_down(std::int64_t epsilon);
   void refine();
   void saturate();
   void find_path(std::uint32_t from);

@@ -106,6 +106,23 @@ Result<Schedule> schedule_of_makespan(const ActivityNetwork& network,
   return schedule;
 }
 
+Result<Schedule> schedule_of_makespan_from(const ActivityNetwork& network,
+                                           std::span<const std::uint32_t> order,
+                                           std::span<const std::uint32_t> curve_of,
+                                           const CurveSet& curves, Ticks makespan,
+                                           std::span<const Ticks> times,
+                                           std::span<const std::int64_t> flow) {
+  const Ticks longest = std::max(makespan, *std::max_element(times.begin(), times.end()));
+  PJ_TRY(ConvexCirculation circulation,
+         ConvexCirculation::make(network, curve_of, curves,
+                                 {longest, likely_flow(network, order, curves)}));
+  circulation.hold_makespan(makespan);
+  PJ_CHECK(circulation.solve(times, flow));
+  Schedule schedule = schedule_from(circulation, network.size(), curves);
+  schedule.makespan = makespan;
+  return schedule;
+}
+
 Result<Schedule> schedule_of_flow(const ActivityNetwork& network,
                                   std::span<const std::uint32_t> order,
                                   std::span<const std::uint32_t> curve_of, const CurveSet& curves,

@@ -26,6 +26,15 @@ Result<Schedule> schedule_of_makespan(const ActivityNetwork& network,
                                       std::span<const std::uint32_t> curve_of,
                                       const CurveSet& curves, Ticks makespan);
 
+/// The same from times of all nodes and a flow by arc, the way back's last, that lies between the
+/// bounds of the times' lengths but need not balance: a solution before a change.
+Result<Schedule> schedule_of_makespan_from(const ActivityNetwork& network,
+                                           std::span<const std::uint32_t> order,
+                                           std::span<const std::uint32_t> curve_of,
+                                           const CurveSet& curves, Ticks makespan,
+                                           std::span<const Ticks> times,
+                                           std::span<const std::int64_t> flow);
+
 /// The schedule at whose makespan a tick less costs `flow` units, and a tick more saves no more: of
 /// least cost where a tick costs that. Fails as the other.
 Result<Schedule> schedule_of_flow(const ActivityNetwork& network,

@@ -122,6 +122,7 @@ Result<Schedule> repair_schedule(const ActivityNetwork& network,
   for (std::uint32_t number = 0; number < held.flow.size(); ++number) {
     net.arc(number).flow = held.flow[number];
   }
+  const std::vector<Ticks> first_times = times;
   times.resize(net.nodes(), 0);
   EventWalk walk(net);
   walk.start(std::move(times));
@@ -142,9 +143,9 @@ Result<Schedule> repair_schedule(const ActivityNetwork& network,
     }
     looks += net.arcs();
     if (looks + trees.detached() > kMostLooks * net.arcs()) {
-      auto anew = schedule_of_makespan(network, order, curve_of, curves, after.makespan);
+      auto anew = schedule_of_makespan_from(network, order, curve_of, curves, after.makespan,
+                                            first_times, held.flow);
       if (anew) {
-        anew->makespan = after.makespan;
         report();
         if (counts != nullptr) counts->anew = true;
         return anew;

@@ -100,6 +100,44 @@ TEST(TimeCostRepair, AScheduleOfAnotherNetworkIsRefused) {
   EXPECT_EQ(repaired.error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(TimeCostRepair, WhatUpsetsTooMuchIsSolvedAnew) {
+  Random random(9);
+  // Stages that take turns at microbatches, each as slow as the others.
+  RandomProject before(random);
+  before.classes.assign(8, {{40, 90}, {45, 60}, {52, 40}, {60, 30}, {75, 24}});
+  before.class_of.clear();
+  before.edges.clear();
+  constexpr std::uint32_t kStages = 8, kMicrobatches = 120;
+  for (std::uint32_t a = 0; a < kStages * kMicrobatches; ++a) {
+    before.class_of.push_back(a % kStages);
+    if (a % kStages > 0) before.edges.push_back({a - 1, a});
+    if (a >= kStages) before.edges.push_back({a - kStages, a});
+  }
+  RandomProject after = before;
+  for (Points& points : after.classes) {
+    for (CostPoint& point : points) point.duration += static_cast<Ticks>(random.below(6));
+  }
+  const ActivityNetwork network = before.network();
+  const CurveSet curves = after.curves();
+  const auto solved =
+      solve_time_cost(network, before.class_of, before.curves(), {.makespans = {1 << 30}});
+  const auto anew = solve_time_cost(network, after.class_of, curves);
+  ASSERT_TRUE(solved && anew);
+  bool was_anew = false;
+  for (int i = 0; i < 6; ++i) {
+    const Ticks makespan = anew->shortest() + (anew->longest() - anew->shortest()) * i / 5;
+    RepairCounts counts;
+    const auto repaired = repair_schedule(network, *network.topological_order(), after.class_of,
+                                          curves, solved->schedules()[0], makespan, &counts);
+    ASSERT_TRUE(repaired) << repaired.error().text();
+    was_anew = was_anew || counts.anew;
+    EXPECT_EQ(repaired->makespan, makespan);
+    EXPECT_TRUE(is_proven_optimal(network, after.class_of, curves, *repaired));
+    EXPECT_NEAR(cost_of(after, curves, *repaired), anew->cost_at(makespan), 1e-6);
+  }
+  EXPECT_TRUE(was_anew);
+}
+
 TEST(TimeCostRepair, AProofThatDoesNotHoldIsSeen) {
   Random random(5);
   const RandomProject project(random);
