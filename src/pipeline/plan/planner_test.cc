@@ -161,6 +161,41 @@ TEST(Planner, NegativeEffectiveEnergyIsLegal) {
   EXPECT_EQ(study->least_energy(), study->shortest());
 }
 
+TEST(Planner, ALongPipelinesTimesAreSolvedByThemselves) {
+  // At 400 W waiting the least energy is at the shortest time, where no flow is too large.
+  for (const double blocking : {0.0, 50.0, 400.0}) {
+    const Pipeline pipeline(small(), 12, blocking);
+    const auto whole = study_pipeline(*pipeline, {.points = 7});
+    std::size_t told = 0;
+    PlanRequest request{.points = 7};
+    request.most_for_whole_frontier = 0;
+    request.progress = [&](std::size_t solved, std::size_t of) { told += solved <= of ? 1 : 0; };
+    const auto alone = study_pipeline(*pipeline, request);
+    ASSERT_TRUE(whole && alone);
+    EXPECT_GE(told, 7U);
+    EXPECT_TRUE(whole->frontier().whole());
+    EXPECT_FALSE(alone->frontier().whole());
+    EXPECT_EQ(alone->shortest(), whole->shortest());
+    EXPECT_EQ(alone->longest(), whole->longest());
+    EXPECT_EQ(alone->least_energy(), whole->least_energy());
+    ASSERT_EQ(alone->plans().size(), whole->plans().size());
+    for (std::size_t i = 0; i < alone->plans().size(); ++i) {
+      const PlannedIteration& one = alone->plans()[i];
+      EXPECT_EQ(one.plan.requested, whole->plans()[i].plan.requested);
+      EXPECT_NEAR(one.bound / whole->plans()[i].bound, 1, 1e-12);
+      EXPECT_LE(one.plan.makespan, one.plan.requested);
+      EXPECT_GE(one.gap(), -1e-12);
+    }
+    // Fewer times, and T* is known all the same.
+    PlanRequest single{.points = 0, .times = {}, .slowdowns = {1.05}, .least_energy = false};
+    single.most_for_whole_frontier = 0;
+    const auto one = study_pipeline(*pipeline, single);
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->plans().size(), 1U);
+    EXPECT_EQ(one->least_energy(), whole->least_energy());
+  }
+}
+
 TEST(Planner, TimesSixDecadesApartDoNotOverflow) {
   const Pipeline pipeline({{0, "forward", 1400, 1e-5, 1},
                            {0, "forward", 1000, 2e-5, 0.5},
