@@ -117,7 +117,9 @@ TEST_P(PlansOnA40, AreClose) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Perseus, PlansOnA40,
-                         testing::Values(Instance{"gpt3_8x48", kGptA40, 48, 70.38, 0.006},
+                         testing::Values(Instance{"gpt3_8x16", kGptA40, 16, 70.38, 0.0035},
+                                         Instance{"bloom_8x16", kBloomA40, 16, 70.38, 0.0035},
+                                         Instance{"gpt3_8x48", kGptA40, 48, 70.38, 0.006},
                                          Instance{"bloom_8x48", kBloomA40, 48, 70.38, 0.006}),
                          [](const auto& each) { return each.param.name; });
 

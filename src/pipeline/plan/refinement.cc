@@ -238,10 +238,11 @@ PipelinePlan refine_plan(const PipelineProblem& problem, const Schedule& schedul
                          const PipelinePlan& plan, const RefinementLimit& limit) {
   PipelinePlan best = plan;
   for (int round = 0; round * kTriesARound < limit.most_tries; ++round) {
+    const auto seed = static_cast<std::uint64_t>(limit.tried / kTriesARound + round);
     if (best.effective - best.bound <= limit.enough) break;
     const auto direction =
         round % 2 == 0 ? Refinement::Direction::kForward : Refinement::Direction::kBackward;
-    Refinement refinement(problem, schedule, best, direction, static_cast<std::uint64_t>(round));
+    Refinement refinement(problem, schedule, best, direction, seed);
     refinement.run(std::min(kTriesARound, limit.most_tries - round * kTriesARound), limit.enough);
     Assignment assigned(problem, plan.requested);
     assigned.take(refinement.options());

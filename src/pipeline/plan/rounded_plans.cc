@@ -11,6 +11,10 @@ namespace {
 /// choose from, and a try is a smaller part of them.
 constexpr std::uint32_t kShort = 256;
 constexpr double kRough = 0.0018, kRoughLong = 0.003;
+/// A short pipeline's plan that is rougher than this even so, as coarse clocks make it, is worth a
+/// longer look: a training runs for weeks.
+constexpr double kStillRough = 0.002;
+constexpr int kTriesOfALongLook = 60'000;
 /// Windows that are tried for a plan, by how rough it is.
 constexpr int kLeastTries = 500, kTriesARoughness = 1500, kMostTries = 3000, kMostTriesLong = 9000;
 
@@ -32,9 +36,12 @@ PipelinePlan refine_if_rough(const PipelineProblem& problem, const Schedule& sch
   const double energy = problem.total_energy(plan.bound, plan.requested).value();
   const int most = problem.network().size() <= kShort ? kMostTries : kMostTriesLong;
   const double tries = kLeastTries + kTriesARoughness * (gap / rough - 1) * most / kMostTries;
-  return refine_plan(
+  plan = refine_plan(
       problem, schedule, plan,
       {.most_tries = static_cast<int>(std::min<double>(most, tries)), .enough = rough * energy});
+  if (problem.network().size() > kShort || gap_of(problem, plan) <= kStillRough) return plan;
+  return refine_plan(problem, schedule, plan,
+                     {.most_tries = kTriesOfALongLook, .enough = kStillRough * energy, .tried = most});
 }
 
 bool RoundedPlans::is_rough(const PipelinePlan& plan) const {
