@@ -62,6 +62,26 @@ def partition_order(microbatches=4, stages=2):
 
 
 class Pipeline(CommandTest):
+    def test_a_long_pipelines_plans_are_solved_by_themselves_and_looked_up(self):
+        path = self.write("long.csv", profile(stages=40))
+        words = ("pipeline", "plan", path, *COMMON, "--microbatches", "130", "--points", "3")
+        file = str(self.folder / "long.json")
+        document = self.json(*words, "--json", "--output", file)
+        self.assertIs(document["whole_frontier"], False)
+        self.assertEqual(len(document["plans"]), 4)  # and T*
+        self.assertIn(document["least_energy_s"], [one["requested_s"] for one in document["plans"]])
+        for plan in document["plans"]:
+            self.assertGreaterEqual(plan["gap"], -1e-12)
+            self.assertLess(plan["gap"], 0.01)  # three clocks are coarse
+            self.assertLessEqual(plan["time_s"], plan["requested_s"] * (1 + 1e-12))
+        said = self.call(*words)
+        self.assertIn("Of 10400 instructions only the times planned are solved", said.stdout)
+        late = str(1.1 * document["least_energy_s"])
+        found = self.json("pipeline", "lookup", file, "--until", late + "s", "--json")
+        self.assertGreaterEqual(found["time_s"], 0.99 * document["least_energy_s"])
+        short = self.json("pipeline", "plan", path, *COMMON, "--microbatches", "4", "--points", "3", "--json")
+        self.assertIs(short["whole_frontier"], True)
+
     def simulated(self, content, *words):
         document = self.json("pipeline", "simulate", self.write("p.csv", content), *COMMON, "--json", *words)
         self.assertEqual(document["schema"], "perjoule.pipeline-iteration.v1")

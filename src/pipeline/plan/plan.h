@@ -54,7 +54,7 @@ PipelinePlan mix_plans(const PipelineProblem& problem, const PipelinePlan& fast,
 struct RefinementLimit {
   int most_tries = 0;
   double enough = 0;  ///< J above the bound at which it stops
-  int tried = 0;  ///< windows before: others are tried now
+  int tried = 0;      ///< windows before: others are tried now
 };
 
 /// Step 4: never worse than the plan, whose makespan is that of `schedule`. Some 2 us a try.

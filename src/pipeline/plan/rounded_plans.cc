@@ -40,8 +40,9 @@ PipelinePlan refine_if_rough(const PipelineProblem& problem, const Schedule& sch
       problem, schedule, plan,
       {.most_tries = static_cast<int>(std::min<double>(most, tries)), .enough = rough * energy});
   if (problem.network().size() > kShort || gap_of(problem, plan) <= kStillRough) return plan;
-  return refine_plan(problem, schedule, plan,
-                     {.most_tries = kTriesOfALongLook, .enough = kStillRough * energy, .tried = most});
+  return refine_plan(
+      problem, schedule, plan,
+      {.most_tries = kTriesOfALongLook, .enough = kStillRough * energy, .tried = most});
 }
 
 bool RoundedPlans::is_rough(const PipelinePlan& plan) const {
