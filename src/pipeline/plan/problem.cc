@@ -103,6 +103,11 @@ Outcome PipelineProblem::choose_tick() {
   while (shortest * per_second < 1000 && per_second < 1e12) per_second *= 10;
   // The sum of all durations stays below 2^60 ticks; a coarser tick rather than none.
   while (longest * static_cast<double>(schedule_->size()) * per_second > 0x1p60) per_second /= 10;
+  // A long pipeline's makespans are scaled by its events, twice, where they are solved alone: as
+  // far as that leaves the shortest a hundred ticks.
+  const double events = 2.0 * static_cast<double>(schedule_->size()) + 3;
+  while (longest * events * events * per_second > 0x1p60 && shortest * per_second > 1000)
+    per_second /= 10;
   if (shortest * per_second < 1) {
     return Error::out_of_range(
         fmt::format("times from {} to {} in one pipeline of {} instructions",

@@ -18,6 +18,8 @@ constexpr double kLeastShare = 0.7, kMostShare = 1.1, kMostSpread = 0.8;
 /// The loss that is let pass, in mean losses of an activity.
 constexpr double kTolerated = 2;
 constexpr int kTriesARound = 500;
+/// Rounds that find nothing after which there is thought to be nothing.
+constexpr int kRoundsInVain = 10;
 
 }  // namespace
 
@@ -237,9 +239,10 @@ std::vector<std::uint32_t> Refinement::options() const {
 PipelinePlan refine_plan(const PipelineProblem& problem, const Schedule& schedule,
                          const PipelinePlan& plan, const RefinementLimit& limit) {
   PipelinePlan best = plan;
+  int in_vain = 0;
   for (int round = 0; round * kTriesARound < limit.most_tries; ++round) {
     const auto seed = static_cast<std::uint64_t>(limit.tried / kTriesARound + round);
-    if (best.effective - best.bound <= limit.enough) break;
+    if (best.effective - best.bound <= limit.enough || in_vain == kRoundsInVain) break;
     const auto direction =
         round % 2 == 0 ? Refinement::Direction::kForward : Refinement::Direction::kBackward;
     Refinement refinement(problem, schedule, best, direction, seed);
@@ -247,7 +250,9 @@ PipelinePlan refine_plan(const PipelineProblem& problem, const Schedule& schedul
     Assignment assigned(problem, plan.requested);
     assigned.take(refinement.options());
     assigned.settle_starts();
+    const double before = best.effective;
     best = plan_of(assigned, plan.bound);
+    in_vain = best.effective < before - kNothing ? 0 : in_vain + 1;
   }
   return best;
 }

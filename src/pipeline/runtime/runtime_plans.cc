@@ -77,7 +77,9 @@ Result<std::shared_ptr<const RuntimePlans>> RuntimePlans::make(const PipelinePro
   PJ_TRY(plans->with_margin_, lengthened(profile, request.margin));
   PJ_TRY(plans->problem_, problem_of(plans->profile_, schedule, power, request.switching));
   PJ_TRY(plans->planned_, problem_of(plans->with_margin_, schedule, power, request.switching));
-  PJ_TRY(plans->frontier_, plans->problem_->solve());
+  if (schedule.size() <= PlanRequest{}.most_for_whole_frontier) {
+    PJ_TRY(plans->frontier_, plans->problem_->solve());
+  }
   const std::vector<std::uint32_t> highest = highest_settings(*plans->problem_);
   const Iteration at_highest = simulate_iteration(*plans->problem_, highest);
   const Ticks time = at_highest.makespan;
@@ -151,9 +153,12 @@ StageSettings RuntimePlans::settings_of(const PlannedIteration& plan, std::strin
   // Options stand in both profiles in the same order.
   StageSettings settings =
       perjoule::settings_of(*problem_, measured_options(*planned_, plan.plan), std::move(name));
-  const Ticks time = problem_->ticks(settings.time);
-  const Joules bound = problem_->total_energy(frontier_.cost_at(time), time);
-  settings.gap = (settings.energy - bound) / bound;
+  settings.gap = plan.gap();
+  if (frontier_) {
+    const Ticks time = problem_->ticks(settings.time);
+    const Joules bound = problem_->total_energy(frontier_->cost_at(time), time);
+    settings.gap = (settings.energy - bound) / bound;
+  }
   return settings;
 }
 

@@ -80,8 +80,9 @@ class RuntimePlans {
   PipelineProfile with_margin_;
   std::unique_ptr<PipelineProblem> problem_;  ///< of the profile: what settings take
   std::unique_ptr<PipelineProblem> planned_;  ///< with the margin: what is planned
-  TimeCostFrontier frontier_;                 ///< of the profile
-  PipelineStudy study_;                       ///< with the margin
+  /// Of the profile; none of a long pipeline, whose plans' own gap is shown.
+  std::optional<TimeCostFrontier> frontier_;
+  PipelineStudy study_;  ///< with the margin
   StageSettings highest_;
   StageSettings usual_;
   Ticks usual_time_ = 0;

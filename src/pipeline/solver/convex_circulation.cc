@@ -6,7 +6,6 @@
 namespace perjoule {
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
 /// By which epsilon falls from round to round.
 constexpr std::int64_t kFactor = 16;
 /// How much nearer to the optimum a solution before a small change is than one of none.
@@ -15,8 +14,9 @@ constexpr std::int64_t kNearFactor = 64;
 constexpr std::size_t kLongestPath = 4;
 /// Relabels a node, on average, between two updates of all potentials.
 constexpr double kRelabelsAnUpdate = 0.5;
-/// Looks at a half, on average, that whole ticks are sought with before epsilon alone proves them.
-constexpr std::uint64_t kEarlyLooks = 20;
+/// Looks at a half, on average, that whole ticks are sought with before epsilon alone proves them,
+/// and once it does: if then they are not found an arc needed more flow than was allowed.
+constexpr std::uint64_t kEarlyLooks = 20, kLastLooks = 200;
 /// Below so many ticks of epsilon they are sought.
 constexpr std::int64_t kEarly = 4;
 /// Scaled times stay below, and what comes into a node or leaves it.
@@ -218,9 +218,10 @@ Outcome ConvexCirculation::scale_down(std::int64_t epsilon) {
     const bool proven_by_epsilon = epsilon_ == 1;
     if (!proven_by_epsilon && epsilon_ >= kEarly * scale_) continue;
     const std::uint64_t looks = kEarlyLooks * halves_.size();
-    if (prove(proven_by_epsilon ? looks * nodes() : looks)) return {};
+    if (prove(proven_by_epsilon ? kLastLooks * halves_.size() : looks)) return {};
   } while (epsilon_ > 1);
-  return Error::internal("a circulation needs more flow than was thought");
+  return Error::internal("a schedule of one makespan needs more flow than 64 bits hold",
+                         "give times in a coarser unit, or fewer instructions");
 }
 
 /// Fills what is worth more than it costs, so that the round begins with an optimum that does not

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "pipeline/solver/convex_circulation.h"
 
@@ -30,6 +31,18 @@ std::int64_t likely_flow(const ActivityNetwork& network, std::span<const std::ui
   const double width = 1 + static_cast<double>(network.size()) / deepest;
   return static_cast<std::int64_t>(
       std::min(0x1p62, kSpareFlow * width * static_cast<double>(steepest)));
+}
+
+/// More than any makespan's flow but the shortest's, where it has no bound: no cut carries more
+/// than all activities at their steepest slopes.
+std::int64_t certain_flow(const ActivityNetwork& network, std::span<const std::uint32_t> curve_of,
+                          const CurveSet& curves) {
+  std::int64_t sum = 1;
+  for (std::uint32_t a = 0; a < network.size(); ++a) {
+    const auto slopes = curves.slopes(curve_of[a]);
+    if (slopes.size() > 1) sum += slopes[1];
+  }
+  return sum;
 }
 
 /// The times of all nodes with every activity at its slowest, squeezed evenly into the makespan.
@@ -69,6 +82,29 @@ Schedule schedule_from(const ConvexCirculation& circulation, std::uint32_t activ
   return schedule;
 }
 
+/// With the flow that is likely, which is quicker, and if that was too little with what is certain.
+template <typename Solve>
+Result<Schedule> solve_held(const ActivityNetwork& network, std::span<const std::uint32_t> order,
+                            std::span<const std::uint32_t> curve_of, const CurveSet& curves,
+                            Ticks makespan, Ticks longest, const Solve& solve) {
+  std::optional<tl::unexpected<Error>> failure;
+  for (const std::int64_t most_flow :
+       {likely_flow(network, order, curves), certain_flow(network, curve_of, curves)}) {
+    PJ_TRY(ConvexCirculation circulation,
+           ConvexCirculation::make(network, curve_of, curves, {longest, most_flow}));
+    circulation.hold_makespan(makespan);
+    const Outcome solved = solve(circulation);
+    if (!solved) {
+      failure = tl::unexpected<Error>(solved.error());
+      continue;
+    }
+    Schedule schedule = schedule_from(circulation, network.size(), curves);
+    schedule.makespan = makespan;
+    return schedule;
+  }
+  return *failure;
+}
+
 std::vector<Ticks> fastest_of(const ActivityNetwork& network,
                               std::span<const std::uint32_t> curve_of, const CurveSet& curves) {
   std::vector<Ticks> durations(network.size());
@@ -96,14 +132,9 @@ Result<Schedule> schedule_of_makespan(const ActivityNetwork& network,
   const Ticks least =
       earliest_times(network, order, fastest_of(network, curve_of, curves)).makespan;
   makespan = std::clamp(makespan, least, slowest.makespan);
-  PJ_TRY(ConvexCirculation circulation,
-         ConvexCirculation::make(network, curve_of, curves,
-                                 {slowest.makespan, likely_flow(network, order, curves)}));
-  circulation.hold_makespan(makespan);
-  PJ_CHECK(circulation.solve(squeezed_times(slowest, durations, makespan)));
-  Schedule schedule = schedule_from(circulation, network.size(), curves);
-  schedule.makespan = makespan;
-  return schedule;
+  const std::vector<Ticks> times = squeezed_times(slowest, durations, makespan);
+  return solve_held(network, order, curve_of, curves, makespan, slowest.makespan,
+                    [&](ConvexCirculation& circulation) { return circulation.solve(times); });
 }
 
 Result<Schedule> schedule_of_makespan_from(const ActivityNetwork& network,
@@ -113,14 +144,8 @@ Result<Schedule> schedule_of_makespan_from(const ActivityNetwork& network,
                                            std::span<const Ticks> times,
                                            std::span<const std::int64_t> flow) {
   const Ticks longest = std::max(makespan, *std::max_element(times.begin(), times.end()));
-  PJ_TRY(ConvexCirculation circulation,
-         ConvexCirculation::make(network, curve_of, curves,
-                                 {longest, likely_flow(network, order, curves)}));
-  circulation.hold_makespan(makespan);
-  PJ_CHECK(circulation.solve(times, flow));
-  Schedule schedule = schedule_from(circulation, network.size(), curves);
-  schedule.makespan = makespan;
-  return schedule;
+  return solve_held(network, order, curve_of, curves, makespan, longest,
+                    [&](ConvexCirculation& circulation) { return circulation.solve(times, flow); });
 }
 
 Result<Schedule> schedule_of_flow(const ActivityNetwork& network,
@@ -129,6 +154,9 @@ Result<Schedule> schedule_of_flow(const ActivityNetwork& network,
                                   std::int64_t flow) {
   const std::vector<Ticks> durations = slowest_of(network, curve_of, curves);
   const EarliestTimes slowest = earliest_times(network, order, durations);
+  flow = std::max<std::int64_t>(0, flow);
+  if (flow >= certain_flow(network, curve_of, curves))  // a tick is worth more than any costs
+    return schedule_of_makespan(network, order, curve_of, curves, 0);
   // Nothing flows in circles, so no arc carries more than all.
   PJ_TRY(ConvexCirculation circulation,
          ConvexCirculation::make(network, curve_of, curves, {slowest.makespan, flow}));

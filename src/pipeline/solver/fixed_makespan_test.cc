@@ -96,6 +96,7 @@ TEST_P(FrontierInParts, IsOneFrontier) {
   for (Ticks t = 0; t < 20'000; t += 97) wanted.makespans.push_back(t);
   wanted.flow = 1'000'000;
   const Solved solved(random, GetParam(), 1, wanted);
+  EXPECT_EQ(solved.frontier.counts().parts, GetParam() < 300 ? 1U : GetParam() < 3000 ? 2U : 4U);
   const auto corners = solved.frontier.corners();
   EXPECT_EQ(corners.front().makespan, solved.frontier.longest());
   EXPECT_EQ(corners.back().makespan, solved.frontier.shortest());
@@ -120,6 +121,55 @@ TEST_P(FrontierInParts, IsOneFrontier) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, FrontierInParts, testing::Values(290, 300, 400, 800, 3100));
+
+/// Stages that each run all their microbatches forward, then backward: the first and the last take
+/// as long as everything may, so that whatever else there is shrinks with the makespan, all at
+/// once.
+TEST(FixedMakespanFlow, WhatFlowsGrowsWithTheMicrobatchesOfAGPipe) {
+  RandomProject project = [] {
+    Random random(1);
+    return RandomProject(random);
+  }();
+  constexpr std::uint32_t kStages = 3, kMicrobatches = 60;
+  const std::vector<CostPoint> heavy{{30, 9}};
+  const std::vector<CostPoint> light{{10, 9}, {14, 6}, {19, 4}, {28, 2}};
+  project.classes = {heavy, light, heavy};
+  project.class_of.clear();
+  project.edges.clear();
+  const auto at = [](std::uint32_t stage, std::uint32_t m) {
+    return stage * 2 * kMicrobatches + m;
+  };
+  for (std::uint32_t stage = 0; stage < kStages; ++stage) {
+    for (std::uint32_t m = 0; m < 2 * kMicrobatches; ++m) {
+      project.class_of.push_back(stage);
+      if (m > 0) project.edges.push_back({at(stage, m - 1), at(stage, m)});
+      const std::uint32_t next = m < kMicrobatches ? stage + 1 : stage - 1;
+      if (next < kStages) project.edges.push_back({at(stage, m), at(next, m)});
+    }
+  }
+  const ActivityNetwork network = project.network();
+  const CurveSet curves = project.curves();
+  const auto order = network.topological_order();
+  ASSERT_TRUE(order);
+  const auto frontier = solve_time_cost(network, project.class_of, curves);
+  ASSERT_TRUE(frontier);
+  EXPECT_EQ(frontier->counts().parts, 2U);
+  for (int i = 0; i <= 3; ++i) {
+    const Ticks makespan =
+        frontier->shortest() + (frontier->longest() - frontier->shortest()) * i / 30;
+    const auto schedule = schedule_of_makespan(network, *order, project.class_of, curves, makespan);
+    ASSERT_TRUE(schedule) << schedule.error().text();
+    EXPECT_TRUE(is_proven_optimal(network, project.class_of, curves, *schedule));
+    EXPECT_NEAR(cost_of(project, curves, *schedule), frontier->cost_at(makespan), 1e-6);
+  }
+  // More than anything can carry is the shortest, less than nothing the longest.
+  for (const auto& [flow, makespan] : {std::pair(CurveSet::kUnlimited, frontier->shortest()),
+                                       std::pair(std::int64_t{-5}, frontier->longest())}) {
+    const auto schedule = schedule_of_flow(network, *order, project.class_of, curves, flow);
+    ASSERT_TRUE(schedule) << schedule.error().text();
+    EXPECT_NEAR(cost_of(project, curves, *schedule), frontier->cost_at(makespan), 1e-6);
+  }
+}
 
 TEST(WantedAlone, IsExactThereAndBelowInBetween) {
   Random random(7);

@@ -53,6 +53,7 @@ struct SolverCounts {
   std::uint64_t augmentations = 0;
   std::uint64_t events = 0;    ///< crossing arcs that came to a corner
   std::uint64_t detached = 0;  ///< nodes that looked for another parent
+  std::uint32_t parts = 0;     ///< that the frontier was solved in
 };
 
 /// When each activity starts and ends, and what a tick less of it is worth.

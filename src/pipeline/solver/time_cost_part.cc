@@ -126,7 +126,7 @@ void TimeCostPart::run(std::optional<Ticks> until) {
 }
 
 SolverCounts TimeCostPart::counts() const {
-  return {walk_.trees().augmentations(), walk_.events(), walk_.trees().detached()};
+  return {walk_.trees().augmentations(), walk_.events(), walk_.trees().detached(), 1};
 }
 
 }  // namespace perjoule

@@ -131,6 +131,7 @@ Result<Schedule> repair_schedule(const ActivityNetwork& network,
   const auto report = [&] {
     if (counts != nullptr) *counts = {held.nodes, trees.augmentations(), walk.events(), false};
   };
+  bool may_be_anew = true;
   for (std::uint64_t looks = 0;;) {
     for (int filled = 0; trees.take_meeting(); ++filled) {
       const bool bounded = filled < kFewPaths ? trees.fill() : trees.fill_all();
@@ -142,7 +143,8 @@ Result<Schedule> repair_schedule(const ActivityNetwork& network,
       }
     }
     looks += net.arcs();
-    if (looks + trees.detached() > kMostLooks * net.arcs()) {
+    if (may_be_anew && looks + trees.detached() > kMostLooks * net.arcs()) {
+      may_be_anew = false;  // where it fails, it fails again
       auto anew = schedule_of_makespan_from(network, order, curve_of, curves, after.makespan,
                                             first_times, held.flow);
       if (anew) {

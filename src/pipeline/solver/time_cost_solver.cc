@@ -46,6 +46,7 @@ struct Joined {
     counts.augmentations += part.counts().augmentations;
     counts.events += part.counts().events;
     counts.detached += part.counts().detached;
+    ++counts.parts;
   }
 };
 
