@@ -42,8 +42,8 @@ struct LoopSettings {
 class ServeLoop final : public HttpHandler {
  public:
   /// The world and the clock, which tells the time of day, must outlive it. not_found for a device
-  /// or a model that there is not, not_supported for a GPU without a table or a machine that is
-  /// played back, out_of_range for a model that the GPU's memory cannot hold.
+  /// or a model that there is not, or a GPU without a table; not_supported for a machine that is
+  /// played back; out_of_range for what the GPU's memory cannot hold.
   static Result<std::unique_ptr<ServeLoop>> start(World& world, const LoopSettings& settings,
                                                   const Clock& clock);
   ~ServeLoop() override;

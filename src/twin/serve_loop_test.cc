@@ -207,7 +207,7 @@ TEST_F(ServeLoopTest, RefusesWhatTheMachineCannot) {
     return started ? ErrorCode::kOk : started.error().code;
   };
   EXPECT_EQ(refused({.model = "llama-3.1-8b", .device = 2}), ErrorCode::kNotFound);
-  EXPECT_EQ(refused({.model = "llama-3.1-8b", .device = 1}), ErrorCode::kNotSupported);
+  EXPECT_EQ(refused({.model = "llama-3.1-8b", .device = 1}), ErrorCode::kNotFound);
   EXPECT_EQ(refused({.model = "none"}), ErrorCode::kNotFound);
   EXPECT_EQ(refused({.model = "qwen3-32b", .kv_blocks = 100'000}), ErrorCode::kOutOfRange);
 }

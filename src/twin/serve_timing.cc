@@ -129,8 +129,8 @@ Result<const ServeModel*> find_serve_model(std::string_view word, std::string_vi
     on_this += (on_this.empty() ? "" : ", ") + model.key;
   }
   if (on_this.empty()) {
-    return Error::not_supported("no model was measured on this GPU: " + std::string(gpu),
-                                "there are tables for" + gpus);
+    return Error::not_found("no model was measured on this GPU: " + std::string(gpu),
+                            "there are tables for" + gpus);
   }
   return Error::not_found("no such model on " + std::string(gpu) + ": " + std::string(word),
                           "there are " + on_this);

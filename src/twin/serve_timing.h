@@ -55,8 +55,8 @@ Result<std::vector<ServeModel>> parse_serve_models(std::string_view models,
                                                    std::string_view points);
 /// The shipped ones.
 const std::vector<ServeModel>& shipped_serve_models();
-/// By key or name, in any case; not_found lists the models there are on that GPU, not_supported
-/// names the GPUs that have any.
+/// By key or name, in any case; not_found lists the models there are on that GPU, or, where it has
+/// none, the GPUs that have any.
 Result<const ServeModel*> find_serve_model(std::string_view model, std::string_view gpu);
 
 struct StepCost {

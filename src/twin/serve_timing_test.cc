@@ -89,7 +89,7 @@ TEST(ServeTiming, NamesWhatThereIs) {
   EXPECT_NE(model.error().text().find("qwen3-14b"), std::string::npos);
   const auto gpu = find_serve_model("llama-3.1-8b", "v100");
   ASSERT_FALSE(gpu);
-  EXPECT_EQ(gpu.error().code, ErrorCode::kNotSupported);
+  EXPECT_EQ(gpu.error().code, ErrorCode::kNotFound);
   EXPECT_NE(gpu.error().text().find("h100"), std::string::npos);
 }
 
