@@ -59,6 +59,7 @@ class Exchange final : public HttpExchange, public std::enable_shared_from_this<
   }
   void send(std::vector<WirePiece> pieces) override {
     const std::lock_guard lock(mutex_);
+    if (ended_) return;
     for (WirePiece& piece : pieces) {
       last_due_ = std::max(last_due_, clock_.now()) + piece.pause;
       pieces_.push_back({std::move(piece.bytes), last_due_});
@@ -73,20 +74,24 @@ class Exchange final : public HttpExchange, public std::enable_shared_from_this<
   }
 
   /// The server's thread wants the answer's head: gives it, or waits for it.
-  MHD_Result respond() {
-    const std::lock_guard lock(mutex_);
-    if (!has_head_) {
-      if (ended_) return MHD_NO;
-      suspend();
-      return MHD_YES;
+  MHD_Result respond(MHD_Connection* connection) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!has_head_) {
+        if (ended_) return MHD_NO;
+        suspend();
+        return MHD_YES;
+      }
     }
+    // Head and whole body are written once, with has_head_. Not under our lock: the library holds
+    // a response's own while it calls read_piece().
     const Response response(is_whole_ ? MHD_create_response_from_buffer(
                                             whole_.size(), whole_.data(), MHD_RESPMEM_MUST_COPY)
                                       : streamed(),
                             &MHD_destroy_response);
     if (response == nullptr) return MHD_NO;
     set_head(*response, head_);
-    return MHD_queue_response(connection_, static_cast<unsigned>(head_.status), response.get());
+    return MHD_queue_response(connection, static_cast<unsigned>(head_.status), response.get());
   }
 
   void wake() {
@@ -307,7 +312,7 @@ class Server final : public HttpServer {
       return MHD_YES;
     }
     if (!std::exchange(context.handled, true)) handle(context);
-    return context.exchange->respond();
+    return context.exchange->respond(connection);
   }
 
   std::unique_ptr<Context> begin(MHD_Connection* connection, const char* url, const char* method) {

@@ -195,6 +195,7 @@ void ServeLoop::run(const std::stop_token& stop) {
   while (!stop.stop_requested() && !has_failed_) {
     const auto step = engine_.next_step(now());
     if (!step) {
+      deliver_all();
       arrived_.wait(lock, stop, [this] { return engine_.gauges().waiting > 0; });
       continue;
     }
@@ -202,18 +203,25 @@ void ServeLoop::run(const std::stop_token& stop) {
   }
 }
 
-/// On the GPU, with the lock let go meanwhile.
+/// On the GPU. While it computes, the clients get what the step before has given, as a server that
+/// wants its GPU busy has it; the lock is let go while there is nothing but to wait.
 Outcome ServeLoop::take_step(const EngineStep& step, std::unique_lock<std::mutex>& lock) {
   const StepCost cost = step.kind == StepKind::kPrefill ? prefill_cost(model_, step.tokens)
                                                         : decode_cost(model_, step.tokens);
+  PJ_TRY(const std::uint64_t ticket, world_.begin_phase(device_, phase_of(cost, model_, silicon_)));
+  deliver_all();
   lock.unlock();
-  const Outcome ran = world_.run(device_, phase_of(cost, model_, silicon_));
+  const Outcome ended = world_.wait(device_, ticket);
   lock.lock();
-  PJ_CHECK(ran);
+  PJ_CHECK(ended);
   step_time_ += cost.time;
   step_energy_ += cost.energy();
-  for (const TokenDelta& delta : engine_.finish_step(now())) deliver(delta);
+  said_ = engine_.finish_step(now());
   return {};
+}
+
+void ServeLoop::deliver_all() {
+  for (const TokenDelta& delta : std::exchange(said_, {})) deliver(delta);
 }
 
 void ServeLoop::deliver(const TokenDelta& delta) {

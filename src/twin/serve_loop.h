@@ -76,6 +76,7 @@ class ServeLoop final : public HttpHandler {
                         const std::shared_ptr<HttpExchange>& exchange);
   void run(const std::stop_token& stop);
   Outcome take_step(const EngineStep& step, std::unique_lock<std::mutex>& lock);
+  void deliver_all();
   void deliver(const TokenDelta& delta);
   void give(Client& client, std::vector<WirePiece> pieces);
   void forget(const Client& client);
@@ -95,6 +96,7 @@ class ServeLoop final : public HttpHandler {
   std::condition_variable_any arrived_;
   ServeEngine engine_;
   std::map<SequenceId, Place> places_;
+  std::vector<TokenDelta> said_;  ///< by the last step, and not delivered
   std::uint64_t requests_ = 0;
   Seconds step_time_;
   Joules step_energy_;
