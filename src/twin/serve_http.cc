@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -149,7 +148,7 @@ class Exchange final : public HttpExchange, public std::enable_shared_from_this<
       return 0;
     }
     const std::size_t count = std::min(most, first.bytes.size() - sent_);
-    std::memcpy(into, first.bytes.data() + sent_, count);
+    std::copy_n(first.bytes.data() + sent_, count, into);
     sent_ += count;
     if (sent_ == first.bytes.size()) {
       pieces_.pop_front();

@@ -213,7 +213,7 @@ Outcome ServeLoop::take_step(const EngineStep& step, std::unique_lock<std::mutex
   lock.unlock();
   const Outcome ended = world_.wait(device_, ticket);
   lock.lock();
-  PJ_CHECK(ended);
+  if (!ended) return fail(ended);
   step_time_ += cost.time;
   step_energy_ += cost.energy();
   said_ = engine_.finish_step(now());
