@@ -41,14 +41,15 @@ class ServeHistogram {
   double sum_ = 0;
 };
 
-// vLLM's bounds (v1/metrics/loggers.py, 0.11): seconds, and tokens.
+// vLLM's bounds, in seconds (vllm/v1/metrics/loggers.py at commit 005a810b), and in tokens its
+// steps of 1, 2 and 5.
 inline constexpr std::array<double, 22> kTtftBounds = {
     0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75,
     1,     2.5,   5,    7.5,  10,   20,   40,   80,  160,  640, 2560};
-inline constexpr std::array<double, 18> kItlBounds = {
-    0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40};
-inline constexpr std::array<double, 20> kLatencyBounds = {
-    0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920};
+inline constexpr std::array<double, 19> kItlBounds = {
+    0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80};
+inline constexpr std::array<double, 21> kLatencyBounds = {
+    0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680};
 inline constexpr std::array<double, 18> kLengthBounds = {
     1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5};
 
