@@ -293,7 +293,8 @@ Verb record_verb() {
 }  // namespace
 
 std::vector<Verb> twin_verbs() {
-  return {devices_of_twin_verb(), run_on_twin_verb(), work_on_twin_verb(), record_verb()};
+  return {devices_of_twin_verb(), run_on_twin_verb(), work_on_twin_verb(), twin_serve_verb(),
+          record_verb()};
 }
 
 }  // namespace perjoule::cli

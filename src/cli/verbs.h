@@ -22,6 +22,7 @@ Verb sweep_verb();
 Verb top_verb();
 Verb train_power_limit_verb();
 Verb train_simulate_verb();
+Verb twin_serve_verb();
 std::vector<Verb> runs_verbs();
 std::vector<Verb> train_batch_size_verbs();
 std::vector<Verb> twin_verbs();

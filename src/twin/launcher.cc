@@ -153,6 +153,19 @@ Result<std::string> find_standin_folder() {
                             "set PERJOULE_TWIN_LIB to its folder");
 }
 
+std::vector<std::pair<std::string, std::string>> machine_variables(const std::string& folder,
+                                                                   const std::string& libraries) {
+  const std::string path = environment("LD_LIBRARY_PATH");
+  // Knobs of a simulated device are journalled beside it: its name may be that of another
+  // simulated machine's device, or, played back, of a real one, whose limit must not be touched.
+  // And what is mended on a simulated machine must not be written into the real one's settings.
+  return {{kEnvironmentVariable, folder + "/machine"},
+          {"LD_LIBRARY_PATH", path.empty() ? libraries : libraries + ":" + path},
+          {"PERJOULE_NVML", libraries + "/" + kLibrary},
+          {"PERJOULE_KNOBS", folder + "/knobs"},
+          {"PERJOULE_ETC_ROOT", folder + "/etc"}};
+}
+
 Result<LaunchOutcome> launch(const LaunchOptions& options) {
   PJ_TRY(PrivateFolder folder, PrivateFolder::create("perjoule-twin"));
   const std::string block = folder.path() + "/machine";
@@ -161,16 +174,8 @@ Result<LaunchOutcome> launch(const LaunchOptions& options) {
     if (fault.kind != FaultKind::kMissing) PJ_CHECK(world.set_fault(fault));
   }
   PJ_TRY(const std::string libraries, library_folder(options, folder.path()));
-  const std::string path = environment("LD_LIBRARY_PATH");
   SpawnOptions spawn{.arguments = options.command};
-  // Knobs of a simulated device are journalled beside it: its name may be that of another
-  // simulated machine's device, or, played back, of a real one, whose limit must not be touched.
-  // And what is mended on a simulated machine must not be written into the real one's settings.
-  spawn.variables = {{kEnvironmentVariable, block},
-                     {"LD_LIBRARY_PATH", path.empty() ? libraries : libraries + ":" + path},
-                     {"PERJOULE_NVML", libraries + "/" + kLibrary},
-                     {"PERJOULE_KNOBS", folder.path() + "/knobs"},
-                     {"PERJOULE_ETC_ROOT", folder.path() + "/etc"}};
+  spawn.variables = machine_variables(folder.path(), libraries);
   const PassedSignals signals;  // blocked before any thread of ours can take them
   const std::jthread watcher(
       [&world](const std::stop_token& stop) { watch_processes(stop, world); });

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -34,6 +35,11 @@ Result<std::vector<std::string>> parse_gpus(const std::vector<std::string>& word
 /// The folder with the stand-in library: PERJOULE_TWIN_LIB, or lib/twin beside our own program
 /// (build tree), or ../lib/perjoule/twin (installed).
 Result<std::string> find_standin_folder();
+
+/// What a program's environment needs for it to find the machine whose control block is
+/// `folder`/machine, through the library in `libraries`: names and values.
+std::vector<std::pair<std::string, std::string>> machine_variables(const std::string& folder,
+                                                                   const std::string& libraries);
 
 Result<LaunchOutcome> launch(const LaunchOptions& options);
 
