@@ -32,10 +32,12 @@ std::optional<std::uint64_t> number_of(std::string_view digits, std::uint64_t ba
   if (digits.empty()) return {};
   std::uint64_t value = 0;
   for (const char c : digits) {
-    std::uint64_t digit = base;
-    if (is_digit(c)) digit = static_cast<std::uint64_t>(c - '0');
-    if (c >= 'a' && c <= 'f') digit = static_cast<std::uint64_t>(c - 'a' + 10);
-    if (c >= 'A' && c <= 'F') digit = static_cast<std::uint64_t>(c - 'A' + 10);
+    int own = -1;
+    if (is_digit(c)) own = c - '0';
+    if (c >= 'a' && c <= 'f') own = c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') own = c - 'A' + 10;
+    if (own < 0) return {};
+    const auto digit = static_cast<std::uint64_t>(own);
     if (digit >= base) return {};
     if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / base) return {};
     value = value * base + digit;
