@@ -93,8 +93,10 @@ class EventLoop {
   void call_timers();
   void call_posted();
   void set_timerfd();
-  /// Takes cancelled timers from the front, and all of them where they are the most.
+  /// Takes timers without a call from the front, and all of them where they are the most: the one
+  /// in front has one afterwards.
   void drop_cancelled();
+  void fetch_watcher(std::uint64_t key) const;
 
   const Clock& clock_;
   FileDescriptor epoll_;

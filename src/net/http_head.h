@@ -98,17 +98,17 @@ class HttpResponseParser {
   void fail(std::string problem);
   void done() { state_ = State::kDone; }
 
-  HttpLimits limits_;
   State state_ = State::kHead;
   Expected expected_ = Expected::kStatusLine;
-  HttpHead head_;
-  std::string line_;  ///< the line that comes in
-  std::size_t head_bytes_ = 0;
   std::uint64_t left_ = 0;
+  std::string line_;  ///< the line that comes in
+  HttpLimits limits_;
+  std::size_t head_bytes_ = 0;
   bool is_http_1_1_ = true;
   bool is_to_head_request_ = false;
   bool has_begun_ = false;
   bool is_cut_off_ = false;
+  HttpHead head_;
   std::string problem_;
 };
 

@@ -279,7 +279,7 @@ class Generator final : public LoadStreamOwner {
 }  // namespace
 
 Result<LoadRun> generate_load(const RequestSet& set, const LoadOptions& options, const Clock& clock,
-                              std::stop_token stop) {
+                              const std::stop_token& stop) {
   Generator generator(set, options, clock);
   return generator.run(stop);
 }

@@ -91,6 +91,6 @@ struct LoadRun {
 /// descriptors for it, unavailable where no request of the warm-up was answered; what else
 /// HttpClient::create says.
 Result<LoadRun> generate_load(const RequestSet& set, const LoadOptions& options, const Clock& clock,
-                              std::stop_token stop = {});
+                              const std::stop_token& stop = {});
 
 }  // namespace perjoule

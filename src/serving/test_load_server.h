@@ -69,9 +69,10 @@ inline LoadOptions options_for(const std::string& url) {
   return options;
 }
 
-inline LoadRun run(const RequestSet& set, const LoadOptions& options, std::stop_token stop = {}) {
+inline LoadRun run(const RequestSet& set, const LoadOptions& options,
+                   const std::stop_token& stop = {}) {
   const RealClock clock;
-  auto made = generate_load(set, options, clock, std::move(stop));
+  auto made = generate_load(set, options, clock, stop);
   EXPECT_TRUE(made) << made.error().text();
   return made ? std::move(*made) : LoadRun{};
 }
