@@ -1,7 +1,6 @@
 #include "twin/serve_http.h"
 
 #include <arpa/inet.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/signals_kept.h"
+#include "twin/microhttpd.h"
 #include "twin/serve_api.h"
 #include "twin/wake_timer.h"
 
@@ -29,10 +29,11 @@ constexpr int kPortTries = 16;
 using Response = std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)>;
 
 void set_head(MHD_Response& response, const HttpHead& head) {
-  MHD_add_response_header(&response, MHD_HTTP_HEADER_CONTENT_TYPE, head.content_type.c_str());
+  microhttpd().add_response_header(&response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                   head.content_type.c_str());
   if (head.retry_after_s > 0) {
-    MHD_add_response_header(&response, MHD_HTTP_HEADER_RETRY_AFTER,
-                            std::to_string(head.retry_after_s).c_str());
+    microhttpd().add_response_header(&response, MHD_HTTP_HEADER_RETRY_AFTER,
+                                     std::to_string(head.retry_after_s).c_str());
   }
 }
 
@@ -84,13 +85,14 @@ class Exchange final : public HttpExchange, public std::enable_shared_from_this<
     }
     // Head and whole body are written once, with has_head_. Not under our lock: the library holds
     // a response's own while it calls read_piece().
-    const Response response(is_whole_ ? MHD_create_response_from_buffer(
+    const Response response(is_whole_ ? microhttpd().create_response_from_buffer(
                                             whole_.size(), whole_.data(), MHD_RESPMEM_MUST_COPY)
                                       : streamed(),
-                            &MHD_destroy_response);
+                            microhttpd().destroy_response);
     if (response == nullptr) return MHD_NO;
     set_head(*response, head_);
-    return MHD_queue_response(connection, static_cast<unsigned>(head_.status), response.get());
+    return microhttpd().queue_response(connection, static_cast<unsigned>(head_.status),
+                                       response.get());
   }
 
   void wake() {
@@ -121,7 +123,7 @@ class Exchange final : public HttpExchange, public std::enable_shared_from_this<
 
   MHD_Response* streamed() {
     auto* const self = new std::shared_ptr<Exchange>(shared_from_this());
-    MHD_Response* const response = MHD_create_response_from_callback(
+    MHD_Response* const response = microhttpd().create_response_from_callback(
         MHD_SIZE_UNKNOWN, kPieceBuffer, &Exchange::read_piece, self, &Exchange::let_go);
     if (response == nullptr) delete self;
     return response;
@@ -159,10 +161,10 @@ class Exchange final : public HttpExchange, public std::enable_shared_from_this<
 
   void suspend() {
     suspended_ = true;
-    MHD_suspend_connection(connection_);
+    microhttpd().suspend_connection(connection_);
   }
   void resume() {
-    if (suspended_ && connection_ != nullptr) MHD_resume_connection(connection_);
+    if (suspended_ && connection_ != nullptr) microhttpd().resume_connection(connection_);
     suspended_ = false;
   }
 
@@ -252,6 +254,7 @@ class Server final : public HttpServer {
   explicit Server(HttpHandler& handler) : handler_(handler) {}
 
   Outcome listen(Listeners listeners) {
+    PJ_CHECK(open_microhttpd());
     port_ = listeners.port;
     has_ipv6_ = listeners.v6.valid();
     const SignalsKept kept;
@@ -265,7 +268,7 @@ class Server final : public HttpServer {
       stopping_ = true;
       for (const auto& exchange : exchanges_) exchange->abandon();
     }
-    for (MHD_Daemon* const daemon : daemons_) MHD_stop_daemon(daemon);
+    for (MHD_Daemon* const daemon : daemons_) microhttpd().stop_daemon(daemon);
   }
 
   int port() const override { return port_; }
@@ -281,7 +284,7 @@ class Server final : public HttpServer {
   };
 
   Outcome serve(FileDescriptor socket) {
-    MHD_Daemon* const daemon = MHD_start_daemon(
+    MHD_Daemon* const daemon = microhttpd().start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr,
         &Server::access, this, MHD_OPTION_LISTEN_SOCKET, socket.get(), MHD_OPTION_NOTIFY_COMPLETED,
         &Server::completed, this, MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_END);
@@ -318,8 +321,8 @@ class Server final : public HttpServer {
     auto context = std::make_unique<Context>();
     context->request.method = method;
     context->request.path = url;
-    const char* const key =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    const char* const key = microhttpd().lookup_connection_value(connection, MHD_HEADER_KIND,
+                                                                 MHD_HTTP_HEADER_AUTHORIZATION);
     if (key != nullptr) context->request.authorization = key;
     context->exchange = std::make_shared<Exchange>(connection, timer_);
     const std::lock_guard lock(mutex_);
