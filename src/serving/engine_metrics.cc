@@ -10,6 +10,7 @@ namespace perjoule {
 namespace {
 
 constexpr auto kUsage = static_cast<std::size_t>(EngineGauge::kCacheUsage);
+constexpr auto kSucceeded = static_cast<std::size_t>(EngineCounter::kSucceeded);
 
 /// The label that tells the engines of one model apart.
 std::string_view rank_of(const MetricSample& sample) {
@@ -42,6 +43,13 @@ bool add_histogram(std::optional<MetricHistogram>& to, const MetricHistogram& mo
   to->sum += more.sum;
   to->count += more.count;
   return true;
+}
+
+/// vLLM counts every request's end as a success and names the reason: a client that went away and an
+/// error are none.
+bool ended_badly(const MetricSample& sample) {
+  const std::string_view reason = sample.label("finished_reason");
+  return reason == "abort" || reason == "error";
 }
 
 class Reader {
@@ -85,6 +93,7 @@ class Reader {
   Outcome read_counter(std::size_t which) {
     for (const MetricSample* sample : samples_of(names_.counters[which], {"_total", ""})) {
       if (is_repeated(*sample)) continue;
+      if (which == kSucceeded && ended_badly(*sample)) continue;
       if (!(sample->value >= 0) || std::isinf(sample->value)) {
         return Error::invalid_argument("metrics: line " + std::to_string(sample->line) +
                                        ": no count: '" + sample->name + "'");

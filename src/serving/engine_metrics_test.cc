@@ -54,6 +54,9 @@ TEST(EngineMetrics, VllmNowAndBefore) {
       "vllm:generation_tokens_created{engine=\"0\",model_name=\"m\"} 1.7e9\n"
       "vllm:request_success_total{engine=\"0\",finished_reason=\"stop\",model_name=\"m\"} 7\n"
       "vllm:request_success_total{engine=\"0\",finished_reason=\"length\",model_name=\"m\"} 2\n"
+      // A client that went away is an end, and no good one.
+      "vllm:request_success_total{engine=\"0\",finished_reason=\"abort\",model_name=\"m\"} 4\n"
+      "vllm:request_success_total{engine=\"0\",finished_reason=\"error\",model_name=\"m\"} 1\n"
       "vllm:prefix_cache_queries_total{engine=\"0\",model_name=\"m\"} 90\n"
       "vllm:gpu_prefix_cache_queries_total{engine=\"0\",model_name=\"m\"} 90\n");
   EXPECT_EQ(now.server, "vllm");
