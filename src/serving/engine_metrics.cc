@@ -45,8 +45,8 @@ bool add_histogram(std::optional<MetricHistogram>& to, const MetricHistogram& mo
   return true;
 }
 
-/// vLLM counts every request's end as a success and names the reason: a client that went away and an
-/// error are none.
+/// vLLM counts every request's end as a success and names the reason: a client that went away and
+/// an error are none.
 bool ended_badly(const MetricSample& sample) {
   const std::string_view reason = sample.label("finished_reason");
   return reason == "abort" || reason == "error";

@@ -39,7 +39,11 @@ PipelinePlan refine_if_rough(const PipelineProblem& problem, const Schedule& sch
   plan = refine_plan(
       problem, schedule, plan,
       {.most_tries = static_cast<int>(std::min<double>(most, tries)), .enough = rough * energy});
-  if (problem.network().size() > kShort || gap_of(problem, plan) <= kStillRough) return plan;
+  // What it finds are exchanges of single instructions, which changes of setting would eat up.
+  if (problem.switching().any() || problem.network().size() > kShort ||
+      gap_of(problem, plan) <= kStillRough) {
+    return plan;
+  }
   return refine_plan(
       problem, schedule, plan,
       {.most_tries = kTriesOfALongLook, .enough = kStillRough * energy, .tried = most});
