@@ -6,7 +6,7 @@ namespace perjoule::twin {
 namespace {
 
 struct Opened {
-  SharedLibrary library;
+  SharedLibrary shared;
   Microhttpd functions;
 };
 
@@ -20,7 +20,7 @@ Result<Opened> open_library() {
   Microhttpd& f = opened.functions;
   bool complete = true;
   const auto load = [&](auto& function, const char* name) {
-    opened.library.load(function, name);
+    opened.shared.load(function, name);
     complete = complete && function != nullptr;
   };
   load(f.start_daemon, "MHD_start_daemon");

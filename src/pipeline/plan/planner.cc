@@ -91,11 +91,8 @@ Result<PipelineStudy> study_pipeline(const PipelineProblem& problem, const PlanR
   }
   if (request.least_energy || !whole) wanted.flow = problem.flow_of_least_energy();
   PipelineStudy study;
-  Result<TimeCostFrontier> frontier =
-      whole ? problem.solve(wanted) : problem.solve_only(wanted, request.progress);
-  // What 64 bits do not hold for one makespan by itself, the whole frontier's way does.
-  if (!whole && !frontier) frontier = problem.solve(wanted);
-  PJ_TRY(study.frontier_, std::move(frontier));
+  PJ_TRY(study.frontier_,
+         whole ? problem.solve(wanted) : problem.solve_only(wanted, request.progress));
   study.highest_ = simulate_iteration(problem, highest_settings(problem));
   const auto& corners = study.frontier_.corners();
   study.least_energy_ = corners.back().makespan;

@@ -45,10 +45,11 @@ class PipelineProblem {
   Result<TimeCostFrontier> solve(const ScheduleTimes& wanted = {}) const {
     return solve_time_cost(network_, class_of_, curves_, wanted);
   }
-  /// Only those that are wanted, each by itself.
+  /// Only those that are wanted, each by itself; all of them where 64 bits do not hold one so.
   Result<TimeCostFrontier> solve_only(const ScheduleTimes& wanted,
                                       const SolveProgress& progress = {}) const {
-    return solve_wanted(network_, class_of_, curves_, wanted, progress);
+    Result<TimeCostFrontier> alone = solve_wanted(network_, class_of_, curves_, wanted, progress);
+    return alone ? std::move(alone) : solve(wanted);
   }
 
   const PipelineSchedule& schedule() const { return *schedule_; }

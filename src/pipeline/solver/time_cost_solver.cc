@@ -2,6 +2,7 @@
 // themselves, joined.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -183,16 +184,20 @@ Result<TimeCostFrontier> TimeCostJoiner::only(const ScheduleTimes& wanted,
   std::mutex telling;  // guards done, and is held while it is told
   std::size_t done = 0;
   std::vector<std::optional<Result<Schedule>>> solved(makespans.size() + (wanted.flow ? 1 : 0));
+  std::atomic<bool> failed = false;  // the others need not be solved then
   in_parallel(solved.size(), [&](std::size_t i) {
+    if (failed) return;
     solved[i] = i < makespans.size()
                     ? schedule_of_makespan(network_, order_, curve_of_, curves_, makespans[i])
                     : schedule_of_flow(network_, order_, curve_of_, curves_, *wanted.flow);
+    if (!*solved[i]) failed = true;
     const std::lock_guard lock(telling);
     if (++done; progress) progress(done, solved.size());
   });
   Joined joined;
   joined.corners.push_back({longest(), 0, 0});  // known without solving
   for (auto& one : solved) {
+    if (!one) continue;  // another one has failed
     PJ_TRY(Schedule schedule, std::move(*one));
     FrontierCorner corner{schedule.makespan, -least_cost_, flow_of(schedule)};
     for (std::uint32_t a = 0; a < network_.size(); ++a)
