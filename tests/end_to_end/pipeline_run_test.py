@@ -76,12 +76,18 @@ class PipelineRun(TwinTest):
         self.on_twin("straggler", gpu="a100:4")
         plans = [one for one in self.outcome("straggler")["stretches"] if one["phase"] == "plan"]
         waits = [one for one in plans if "straggler" in one["settings"]]
-        # Nor is a straggler's slowness taken for the model's.
-        self.assertEqual(len(waits), 1, [one["settings"] for one in plans])
-        begins, ends = waits[0]["first_iteration"], waits[0]["first_iteration"] + waits[0]["iterations"]
+        usual = [one for one in plans if "straggler" not in one["settings"]]
+        # A machine that holds the ranks up makes the server plan anew, with more slack, at any time: what is one wait may be
+        # several stretches of it.
+        begins, ends = waits[0]["first_iteration"], waits[-1]["first_iteration"] + waits[-1]["iterations"]
+        self.assertEqual(sum(one["iterations"] for one in waits), ends - begins, plans)
         self.assertIn(begins, (12, 13))
         self.assertIn(ends, (20, 21))
-        self.assertGreater(waits[0]["planned_time_s"], 1.1 * plans[0]["planned_time_s"])
+        for wait in waits:
+            self.assertGreater(wait["planned_time_s"], 1.1 * usual[0]["planned_time_s"])
+        # Nor is a straggler's slowness taken for the model's.
+        for one in usual:
+            self.assertLess(one["planned_time_s"], 1.1 * usual[0]["planned_time_s"])
 
     def test_a_rank_that_is_killed_leaves_no_clock_locked(self):
         self.on_twin("killed", gpu="a100:4")
@@ -108,11 +114,11 @@ class Scenes:
     def run_words(self, stages, *words, verb="run"):
         return [COMMAND, "pipeline", verb, "--microbatches", "16", "--stages", str(stages), *words]
 
-    def with_profile(self, stages, heavier=1.0):
+    def with_profile(self, stages, heavier=1.0, drift=0.5):
         path = self.folder / "given.csv"
         path.write_text(profile(stages, heavier))
         return ["--profile", str(path), "--blocking-power", "60W", "--compare", "2", "--warm-up", "1",
-                "--drift", "0.5", "--switch-time", "0.1ms"]
+                "--drift", str(drift), "--switch-time", "0.1ms"]
 
     def train(self, words, stages, *more):
         return [*words, "--", TRAIN, "--stages", str(stages), "--microbatches", "16", *more]
@@ -128,7 +134,7 @@ class Scenes:
                                             text=True, capture_output=True, check=False))
 
     def straggler(self):
-        words = self.run_words(2, "--json", "--pipelines", "2", *self.with_profile(2))
+        words = self.run_words(2, "--json", "--pipelines", "2", *self.with_profile(2, drift=0.2))
         self.keep("straggler", subprocess.run(
             self.train(words, 2, "--pipelines", "2", "--iterations", "28", "--straggle", "1:1.25:12:20"),
             text=True, capture_output=True, check=False))
