@@ -19,6 +19,7 @@
 
 #include "base/units.h"
 #include "math/least_squares.h"
+#include "meter/counter_course.h"
 
 namespace perjoule {
 
@@ -27,13 +28,6 @@ struct InstructionSpan {
   std::uint32_t kind = 0;  ///< whatever tells instructions and settings apart
   Seconds begin;           ///< since any moment
   Seconds end;
-};
-
-/// A counter changed.
-struct CounterTick {
-  Seconds at;     ///< since the same moment; the middle of the gap
-  Seconds gap;    ///< between the last look that saw the old value and the first that saw the new
-  Joules energy;  ///< since any moment
 };
 
 /// What one kind took.

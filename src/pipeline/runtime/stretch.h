@@ -1,41 +1,18 @@
 // What iterations of one kind took: a stretch is a run of iterations under the same orders.
 //
 // A rank's energy over the stretch lies between two moments, the first begin and the last end, and
-// its counter ticks somewhere around them. The ticks on either side of a moment say what was drawn
-// until then, to the part of a tick's energy that the power's course within it can move.
+// its counter ticks somewhere around them (meter/counter_course.h).
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "base/energy.h"
+#include "meter/counter_course.h"
 #include "pipeline/runtime/rank_report.h"
 
 namespace perjoule {
-
-/// The counter of one rank, as far back as it matters.
-class CounterCourse {
- public:
-  void add(std::span<const CounterTick> ticks);
-  /// The ticks before and behind a moment; none while the counter has not ticked behind it.
-  struct Around {
-    CounterTick before;
-    CounterTick after;
-    Watts power() const { return (after.energy - before.energy) / (after.at - before.at); }
-  };
-  std::optional<Around> around(Seconds moment) const;
-  bool begins_before(Seconds moment) const {
-    return !ticks_.empty() && ticks_.front().at <= moment;
-  }
-  /// Forgets what lies before the last tick at or before a moment.
-  void forget_before(Seconds moment);
-
- private:
-  std::deque<CounterTick> ticks_;
-};
 
 /// One rank's part of a stretch.
 class RankStretch {

@@ -46,37 +46,6 @@ SourceInfo counter() {
   return info;
 }
 
-TEST(CounterCourse, KnowsTheTicksOnEitherSideOfAMoment) {
-  CounterCourse course;
-  EXPECT_FALSE(course.around(Seconds(1)));
-  EXPECT_FALSE(course.begins_before(Seconds(1)));
-  course.add(std::vector<CounterTick>{tick_at(1), tick_at(1.5)});
-  course.add(std::vector<CounterTick>{tick_at(2.5)});
-  EXPECT_FALSE(course.around(Seconds(0.9))) << "nobody knows what was drawn before";
-  EXPECT_FALSE(course.begins_before(Seconds(0.9)));
-  EXPECT_TRUE(course.begins_before(Seconds(1)));
-  const auto within = course.around(Seconds(2));
-  ASSERT_TRUE(within);
-  EXPECT_EQ(within->before.at, Seconds(1.5));
-  EXPECT_EQ(within->after.at, Seconds(2.5));
-  EXPECT_NEAR(within->power().value(), drawn_until(2.5) - drawn_until(1.5), 1e-9);
-  // A moment of a tick is told by that tick, once there is another one.
-  EXPECT_EQ(course.around(Seconds(1.5))->before.at, Seconds(1.5));
-  EXPECT_FALSE(course.around(Seconds(2.5)));
-}
-
-TEST(CounterCourse, ForgetsOnlyWhatTellsNothingOfLaterMoments) {
-  CounterCourse course;
-  course.add(ticks(0, 1));
-  course.forget_before(Seconds(0.55));
-  EXPECT_FALSE(course.around(Seconds(0.45)));
-  EXPECT_EQ(course.around(Seconds(0.55))->before.at, tick_at(0.5).at);
-  course.forget_before(Seconds(7));
-  EXPECT_TRUE(course.begins_before(Seconds(0.95)));
-  course.add(ticks(1, 1.05));
-  ASSERT_TRUE(course.around(Seconds(0.95))) << "the last tick is never forgotten";
-}
-
 TEST(RankStretch, ItsEnergyIsWhatWasDrawn) {
   Random random(5);
   for (int run = 0; run < 200; ++run) {
