@@ -65,35 +65,46 @@ void PowerCourse::restart() {
   for (Channel* channel : channels_) channel->restart_timeline();
 }
 
-std::vector<float> PowerCourse::watts() const {
+EvenPower even_power(const std::vector<const Timeline*>& timelines, Seconds step) {
+  EvenPower power;
+  power.step = step;
   std::vector<Energies> sources;
-  for (const Channel* channel : channels_) {
-    const auto timeline = channel->timeline();
-    if (!timeline) return {};
+  for (const Timeline* timeline : timelines) {
     sources.emplace_back(*timeline);
-    if (sources.back().empty()) return {};
+    if (sources.back().empty()) return power;
   }
-  if (sources.empty()) return {};
+  if (sources.empty()) return power;
   std::int64_t begin = sources.front().begin();
   std::int64_t end = sources.front().end();
   for (const Energies& source : sources) {
     begin = std::max(begin, source.begin());
     end = std::min(end, source.end());
   }
-  std::vector<float> watts;
-  const auto step = static_cast<std::int64_t>(step_.value() * 1e9);
+  power.begin = Instant{begin};
+  const auto step_ns = static_cast<std::int64_t>(step.value() * 1e9);
   const auto joules_until = [&](std::int64_t ns) {
     double sum = 0;
     for (Energies& source : sources) sum += source.until(ns);
     return sum;
   };
   double before = joules_until(begin);
-  for (std::int64_t at = begin + step; at <= end; at += step) {
+  for (std::int64_t at = begin + step_ns; at <= end; at += step_ns) {
     const double after = joules_until(at);
-    watts.push_back(static_cast<float>((after - before) / step_.value()));
+    power.watts.push_back(static_cast<float>((after - before) / step.value()));
     before = after;
   }
-  return watts;
+  return power;
+}
+
+std::vector<float> PowerCourse::watts() const {
+  std::vector<std::unique_ptr<Timeline>> copies;
+  std::vector<const Timeline*> timelines;
+  for (const Channel* channel : channels_) {
+    copies.push_back(channel->timeline());
+    if (!copies.back()) return {};
+    timelines.push_back(copies.back().get());
+  }
+  return even_power(timelines, step_).watts;
 }
 
 }  // namespace perjoule

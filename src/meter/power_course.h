@@ -13,6 +13,17 @@
 
 namespace perjoule {
 
+/// Power in even steps.
+struct EvenPower {
+  Instant begin;
+  Seconds step;
+  std::vector<float> watts;  ///< the mean of each step
+};
+
+/// What sources draw together, from the first moment on that all of them have told until the last;
+/// empty where one told none. O(samples + steps).
+EvenPower even_power(const std::vector<const Timeline*>& sources, Seconds step);
+
 class PowerCourse {
  public:
   /// Of the meter's sources that overlap no other; it must keep timelines and outlive this.
