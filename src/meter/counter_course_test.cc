@@ -113,7 +113,8 @@ TEST(CourseEnergy, WindowsSideBySideAddUp) {
 
 TEST(CourseEnergy, WhatWasNotWatchedIsMissing) {
   const auto all = courses(5);
-  for (const auto& [from, until] : {std::pair{0.0, 3.0}, std::pair{1.0, 4.99}, std::pair{6.0, 8.0}}) {
+  for (const auto& [from, until] :
+       {std::pair{0.0, 3.0}, std::pair{1.0, 4.99}, std::pair{6.0, 8.0}}) {
     const Measurement told =
         measurement_between(all, Instant{} + Seconds(from), Instant{} + Seconds(until));
     EXPECT_EQ(told.total().status, Status::kMissing) << from;

@@ -26,8 +26,7 @@ std::optional<Energy> counter_energy(const Course& course, Instant from, Instant
 /// The samples between two instants as what a gauge's window sees.
 std::optional<Energy> gauge_energy(const Course& course, Instant from, Instant until) {
   const Timeline& timeline = *course.timeline;
-  if (timeline.size() < 2 || timeline.time(0) > from ||
-      timeline.time(timeline.size() - 1) < until)
+  if (timeline.size() < 2 || timeline.time(0) > from || timeline.time(timeline.size() - 1) < until)
     return std::nullopt;
   const Seconds usual = (timeline.time(timeline.size() - 1) - timeline.time(0)) /
                         static_cast<double>(timeline.size() - 1);
@@ -37,8 +36,7 @@ std::optional<Energy> gauge_energy(const Course& course, Instant from, Instant u
   double squares = 0;
   for (std::size_t i = 0; i + 1 < timeline.size(); ++i) {
     const Seconds step = timeline.time(i + 1) - timeline.time(i);
-    const Seconds inside =
-        std::min(timeline.time(i + 1), until) - std::max(timeline.time(i), from);
+    const Seconds inside = std::min(timeline.time(i + 1), until) - std::max(timeline.time(i), from);
     if (inside.value() <= 0) continue;
     const Watts power = timeline.power(i);
     facts.difference += power * inside;
@@ -52,7 +50,8 @@ std::optional<Energy> gauge_energy(const Course& course, Instant from, Instant u
     ++facts.samples;
   }
   const double mean = sum / std::max(1, facts.samples);
-  facts.spread = Watts(std::sqrt(std::max(0.0, squares / std::max(1, facts.samples) - mean * mean)));
+  facts.spread =
+      Watts(std::sqrt(std::max(0.0, squares / std::max(1, facts.samples) - mean * mean)));
   return to_energy(course.info, estimate_energy(course.info, facts));
 }
 

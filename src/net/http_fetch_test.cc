@@ -17,15 +17,14 @@ TEST(HttpFetch, PagesOneAfterTheOtherOverOneConnection) {
   TestHttpServer server([](TestPeer& peer) {
     while (const auto request = peer.read_request()) {
       const bool first = request->find("GET /a HTTP/1.1") == 0;
-      peer.send(first ? "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst"
-                      : "HTTP/1.1 404 Not Found\r\nContent-Length: " +
-                            std::to_string(1 + peer.number()) + "\r\n\r\n" +
-                            std::string(static_cast<std::size_t>(1 + peer.number()), 'x'));
+      peer.send(
+          first ? "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst"
+                : "HTTP/1.1 404 Not Found\r\nContent-Length: " + std::to_string(1 + peer.number()) +
+                      "\r\n\r\n" + std::string(static_cast<std::size_t>(1 + peer.number()), 'x'));
     }
   });
   const RealClock clock;
-  const auto fetcher =
-      HttpFetcher::create(clock, HttpUrl::parse(server.url()).value(), {}).value();
+  const auto fetcher = HttpFetcher::create(clock, HttpUrl::parse(server.url()).value(), {}).value();
   const Instant before = clock.now();
   const auto first = fetcher->get("/a");
   ASSERT_TRUE(first) << first.error().text();

@@ -50,12 +50,12 @@ class Figures {
     figures_.output_token = rule.output_token;
     figures_.total_token =
         rule.totals.prompt_tokens > 0
-            ? per(energy, static_cast<double>(rule.totals.output_tokens + rule.totals.prompt_tokens),
+            ? per(energy,
+                  static_cast<double>(rule.totals.output_tokens + rule.totals.prompt_tokens),
                   lag_energy(energy, window))
             : Energy::missing(energy.source, energy.boundary);
-    figures_.response = figures_.mean_output > 0
-                            ? figures_.output_token * figures_.mean_output
-                            : Energy::missing(energy.source, energy.boundary);
+    figures_.response = figures_.mean_output > 0 ? figures_.output_token * figures_.mean_output
+                                                 : Energy::missing(energy.source, energy.boundary);
     auto phases = phase_energy(run_.load.records, power_, window);
     if (phases) {
       figures_.phases = *phases;
@@ -104,8 +104,7 @@ class Figures {
     } else {
       figures.window = *window;
       figures.totals = window_totals(run_.load.records, *window);
-      const Energy energy =
-          measurement_between(run_.courses, window->from, window->until).total();
+      const Energy energy = measurement_between(run_.courses, window->from, window->until).total();
       figures.output_token = per(energy, static_cast<double>(figures.totals.output_tokens),
                                  lag_energy(energy, *window));
     }
@@ -141,28 +140,25 @@ class Figures {
       if (record.ended > window.from && record.ended <= window.until) inside.push_back(record);
     }
     figures_.goodput = goodput(inside, limits, window.duration());
-    figures_.good_token = per(energy, static_cast<double>(figures_.goodput->tokens),
-                              lag_energy(energy, window));
+    figures_.good_token =
+        per(energy, static_cast<double>(figures_.goodput->tokens), lag_energy(energy, window));
   }
 
   void engine_figures(const SteadyWindow& window) {
     const auto& scrapes = run_.engine.scrapes;
     if (run_.engine.failed > 0) {
-      figures_.notes.push_back(
-          fmt::format("{} of the server's counters failed, the last one: {}",
-                      counted(static_cast<double>(run_.engine.failed), "reading"),
-                      run_.engine.last_failure));
+      figures_.notes.push_back(fmt::format(
+          "{} of the server's counters failed, the last one: {}",
+          counted(static_cast<double>(run_.engine.failed), "reading"), run_.engine.last_failure));
     }
     if (scrapes.empty()) {
       figures_.engine_absent = "the server's own counters were not read";
       return;
     }
-    const auto first = std::find_if(scrapes.begin(), scrapes.end(), [&](const EngineScrape& one) {
-      return one.at >= window.from;
-    });
-    const auto behind = std::find_if(first, scrapes.end(), [&](const EngineScrape& one) {
-      return one.at > window.until;
-    });
+    const auto first = std::find_if(scrapes.begin(), scrapes.end(),
+                                    [&](const EngineScrape& one) { return one.at >= window.from; });
+    const auto behind = std::find_if(
+        first, scrapes.end(), [&](const EngineScrape& one) { return one.at > window.until; });
     if (behind - first < 2) {
       figures_.engine_absent = "the window holds no two readings of the server's own counters";
       return;
@@ -192,9 +188,10 @@ class Figures {
     const RuleFigures& rule = figures_.rule();
     if (!rule.window->warning.empty()) figures_.notes.push_back(rule.window->warning);
     if (rule.rule == kWholeRunRule && ask_.window == WindowChoice::kBest) {
-      figures_.notes.push_back("no steady state was found, and the figures are of the whole run, "
-                               "its beginning and end among it: " +
-                               figures_.rules.front().absent);
+      figures_.notes.push_back(
+          "no steady state was found, and the figures are of the whole run, "
+          "its beginning and end among it: " +
+          figures_.rules.front().absent);
     }
     if (latency.bursts.any()) {
       figures_.notes.push_back(
@@ -203,8 +200,8 @@ class Figures {
                       latency.bursts.chunks_per_burst));
     }
     if (run_.missed_ticks > 0)
-      figures_.notes.push_back(fmt::format("the sampler slept through {}",
-                                           counted(static_cast<double>(run_.missed_ticks), "tick")));
+      figures_.notes.push_back(fmt::format(
+          "the sampler slept through {}", counted(static_cast<double>(run_.missed_ticks), "tick")));
   }
 
   const BenchRun& run_;

@@ -61,8 +61,8 @@ struct BenchFigures {
   std::optional<PhaseEnergy> phases;
   std::string phases_absent;
   LatencyReport latency;
-  std::optional<Goodput> goodput;     ///< of the window's requests
-  std::optional<Energy> good_token;   ///< of the window's energy, a token that met the limits
+  std::optional<Goodput> goodput;      ///< of the window's requests
+  std::optional<Energy> good_token;    ///< of the window's energy, a token that met the limits
   std::optional<EngineChange> engine;  ///< what the server counted, in a stretch within the window
   std::string engine_absent;
   std::vector<std::string> notes;     ///< what a reader must know

@@ -15,6 +15,8 @@ namespace perjoule {
 namespace {
 
 constexpr Seconds kBeat = Seconds(0.005);
+// Between two words of progress.
+constexpr Seconds kProgress(0.25);
 constexpr std::size_t kWarmUpConcurrency = 16;
 /// Besides the connections: files, devices, the loop's own.
 constexpr std::size_t kOtherDescriptors = 64;
@@ -224,6 +226,10 @@ class Generator final : public LoadStreamOwner {
     loop_->call_at(when, [this, when] {
       const Instant now = clock_.now();
       loop_delays_.push_back(now - when);
+      if (options_.progress && now >= next_progress_) {
+        next_progress_ = now + kProgress;
+        options_.progress({now - begin_, next_, next_ - open_, count_});
+      }
       beat_at(std::max(when + kBeat, now));
     });
   }
@@ -270,6 +276,7 @@ class Generator final : public LoadStreamOwner {
   std::vector<std::unique_ptr<LoadStream>> streams_;  ///< null where they have ended
   std::vector<Seconds> send_delays_;
   std::vector<Seconds> loop_delays_;
+  Instant next_progress_;
   Instant drained_at_;
   bool is_drain_timed_ = false;
   bool is_stopped_ = false;

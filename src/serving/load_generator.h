@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -51,6 +52,13 @@ struct TokenTimeouts {
   std::optional<Seconds> total = {};
 };
 
+struct LoadProgress {
+  Seconds elapsed;        ///< since the run began
+  std::size_t sent = 0;   ///< requests
+  std::size_t ended = 0;  ///< of those
+  std::size_t total = 0;  ///< that may be sent
+};
+
 struct LoadOptions {
   HttpUrl url = {};
   std::variant<OpenLoad, ClosedLoad> load = ClosedLoad{};
@@ -68,6 +76,8 @@ struct LoadOptions {
   /// So long behind the last request's sending, what is still open is cancelled. None: all ends.
   std::optional<Seconds> drain = {};
   Seconds most_delay = Seconds(0.01);  ///< beyond which the client is the bottleneck
+  /// Told now and again while the run goes on, from its own thread: it must be quick.
+  std::function<void(const LoadProgress&)> progress = {};
 };
 
 struct DelaySummary {

@@ -49,8 +49,7 @@ std::vector<Batch> batches_of(const std::vector<RequestRecord>& records,
     Instant from = std::max(a.at, window.from);
     const Instant until = std::min(b.at, window.until);
     while (from < until) {
-      const auto index =
-          std::min(count - 1, static_cast<std::size_t>((from - window.from) / each));
+      const auto index = std::min(count - 1, static_cast<std::size_t>((from - window.from) / each));
       Instant end = index + 1 == count
                         ? until
                         : std::min(until, window.from + each * static_cast<double>(index + 1));
@@ -94,13 +93,15 @@ Result<PhaseEnergy> phase_energy(const std::vector<RequestRecord>& records,
     joules += batch.joules;
   }
   if (!(prompts > 0)) {
-    return Error::unavailable("prefill and decode cannot be told apart: the server does not say "
-                              "how long the prompts are");
+    return Error::unavailable(
+        "prefill and decode cannot be told apart: the server does not say "
+        "how long the prompts are");
   }
   const double determinant = pp * oo - po * po;
   if (!(determinant > 1e-9 * pp * oo)) {
-    return Error::unavailable("prefill and decode cannot be told apart: prompts and answers come "
-                              "in the same proportion all the time");
+    return Error::unavailable(
+        "prefill and decode cannot be told apart: prompts and answers come "
+        "in the same proportion all the time");
   }
   PhaseEnergy phases;
   phases.prompt_token = Joules((oo * pe - po * oe) / determinant);

@@ -1,5 +1,5 @@
-// Prefill and decode told apart on one set of GPUs that do both: over time the prompts that are read
-// and the tokens that are made come in changing proportion, and the energy follows.
+// Prefill and decode told apart on one set of GPUs that do both: over time the prompts that are
+// read and the tokens that are made come in changing proportion, and the energy follows.
 //
 //   PJ_TRY(const PhaseEnergy phases, phase_energy(records, power, window));
 //   phases.prompt_token * 500 + phases.output_token * 300;     // a request of these lengths
