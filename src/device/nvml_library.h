@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/shared_library.h"
 #include "device/nvml_abi.h"
-#include "device/shared_library.h"
 
 namespace perjoule {
 

@@ -1,8 +1,8 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "base/shared_library.h"
 #include "device/redfish.h"
-#include "device/shared_library.h"
 
 namespace perjoule {
 namespace {

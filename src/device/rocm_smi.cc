@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/shared_library.h"
 #include "device/amd_gpu.h"
 #include "device/hwmon.h"
-#include "device/shared_library.h"
 
 namespace perjoule {
 namespace {

@@ -1,6 +1,6 @@
 #include "twin/microhttpd.h"
 
-#include "device/shared_library.h"
+#include "base/shared_library.h"
 
 namespace perjoule::twin {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
-#include "device/shared_library.h"
+#include "base/shared_library.h"
 #include "gpu_load.h"
 
 namespace perjoule {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/shared_library.h"
 #include "base/text.h"
 #include "device/discovery.h"
 #include "device/journal.h"
-#include "device/shared_library.h"
 
 namespace perjoule {
 namespace {

@@ -1,4 +1,4 @@
-// A vendor's library, opened at run time and never needed to build.
+// A library, opened at run time and never needed to build.
 #pragma once
 
 #include <memory>
