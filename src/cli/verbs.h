@@ -5,7 +5,9 @@
 
 namespace perjoule::cli {
 
+Verb bench_compare_verb();
 Verb bench_run_verb();
+Verb bench_watch_verb();
 Verb compare_verb();
 Verb devices_verb();
 Verb doctor_verb();
