@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -55,7 +56,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 /// Everything the child does between fork and exec; only async-signal-safe calls.
 [[noreturn]] void become(const SpawnOptions& options, char** arguments, char** variables,
-                         int output, int error_output, int report) {
+                         int output, int error_output, int report, pid_t parent) {
   const auto give_up = [report] {
     const int number = errno;
     (void)!::write(report, &number, sizeof(number));
@@ -68,6 +69,10 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   ::signal(SIGPIPE, SIG_DFL);
   if (output >= 0) ::dup2(output, STDOUT_FILENO);
   if (error_output >= 0) ::dup2(error_output, STDERR_FILENO);
+  if (options.has_own_session) ::setsid();
+  // Whoever started it may have ended already: then nobody's death will be told any more.
+  if (options.ends_with_us && (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent))
+    give_up();
   if (options.output_to_error && output < 0) ::dup2(STDERR_FILENO, STDOUT_FILENO);
   for (const int fd : options.keep_open) ::fcntl(fd, F_SETFD, 0);
   if (!options.processors.empty()) {
@@ -113,17 +118,25 @@ Result<ChildProcess> ChildProcess::start(const SpawnOptions& options) {
     output.write = FileDescriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     error_output.write = FileDescriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   }
+  if (!options.output_path.empty()) {
+    constexpr mode_t kReadableByAll = 0644;
+    output.write = FileDescriptor(::open(
+        options.output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kReadableByAll));
+    if (!output.write.valid()) return Error::from_errno(errno, options.output_path);
+    error_output.write = FileDescriptor(::fcntl(output.write.get(), F_DUPFD_CLOEXEC, 0));
+  }
   std::vector<std::string> arguments = options.arguments;
   std::vector<std::string> variables = merged_environment(options);
   std::vector<char*> argument_pointers = pointers(arguments);
   std::vector<char*> variable_pointers = pointers(variables);
 
   ChildProcess child;
+  const pid_t parent = ::getpid();
   child.pid_ = ::fork();
   if (child.pid_ < 0) return Error::from_errno(errno, "starting a process");
   if (child.pid_ == 0) {
     become(options, argument_pointers.data(), variable_pointers.data(), output.write.get(),
-           error_output.write.get(), report.write.get());
+           error_output.write.get(), report.write.get(), parent);
   }
   report.write.reset();
   int number = 0;

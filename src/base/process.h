@@ -30,10 +30,14 @@ struct ExitState {
 struct SpawnOptions {
   std::vector<std::string> arguments = {};  ///< the program (looked up in PATH) and its arguments
   std::vector<std::pair<std::string, std::string>> variables =
-      {};                            ///< set on top of our own environment
-  bool capture_output = false;       ///< standard output and error come back through pipes
-  bool output_to_error = false;      ///< standard output goes where standard error goes
-  bool silence_output = false;       ///< standard output and error go to /dev/null
+      {};                        ///< set on top of our own environment
+  bool capture_output = false;   ///< standard output and error come back through pipes
+  bool output_to_error = false;  ///< standard output goes where standard error goes
+  bool silence_output = false;   ///< standard output and error go to /dev/null
+  std::string output_path = {};  ///< standard output and error are appended to this file
+  bool has_own_session = false;  ///< no signal of our terminal reaches it
+  bool ends_with_us =
+      false;  ///< it is killed when the thread that started it ends, however that is
   std::vector<int> processors = {};  ///< CPUs the child may run on; empty leaves the mask alone
   std::vector<int> keep_open = {};   ///< descriptors the child inherits under the same number
 };

@@ -1,6 +1,9 @@
 // perjoule bench compare: a gate on the energy of a token.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/energy_json.h"
 #include "base/energy_text.h"
 #include "base/text.h"
@@ -16,7 +19,8 @@ namespace {
 Result<double> read_share(const Arguments& arguments) {
   const std::string word = arguments.value("fail-above");
   const bool is_percent = !word.empty() && word.back() == '%';
-  const auto number = parse_number(std::string_view(word).substr(0, word.size() - (is_percent ? 1 : 0)));
+  const auto number =
+      parse_number(std::string_view(word).substr(0, word.size() - (is_percent ? 1 : 0)));
   if (number && *number >= 0) return is_percent ? *number / 100 : *number;
   return Error::invalid_argument("--fail-above " + word + ": not a share", "5% or 0.05");
 }
@@ -60,11 +64,12 @@ Json document_of(const BenchResult& a, const BenchResult& b, const BenchComparis
 
 std::string text_of(const BenchResult& a, const BenchResult& b, const BenchComparison& found,
                     const BenchCompareOptions& options) {
-  if (found.verdict == BenchVerdict::kUnknown)
-    return "no answer: " + found.reason + "\n";
-  const std::string unit(options.unit == BenchUnit::kItem ? unit_of(a.kind) : "response");
+  if (found.verdict == BenchVerdict::kUnknown) return "no answer: " + found.reason + "\n";
+  std::string unit(options.unit == BenchUnit::kItem ? unit_of(a.kind) : "response");
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   Table table({{""},
-               {"ENERGY OF " + std::string(unit == "image" ? "AN IMAGE" : "A " + unit),
+               {"ENERGY OF " + std::string(unit == "IMAGE" ? "AN IMAGE" : "A " + unit),
                 Table::Align::kRight},
                {"STATUS"},
                {"GRADE"}});

@@ -55,6 +55,7 @@ BenchResult result_of(const Items& items, const CommandResult& run, BenchContext
   result.engine = std::move(context.engine);
   result.gpus = context.gpus;
   result.parallel = context.parallel;
+  result.settings = context.settings;
   result.batch.size = items.batch;
   const Energy total = run.measurement.total();
   const Seconds duration = run.measurement.duration;

@@ -32,6 +32,7 @@ std::vector<Option> bench_measuring_options() {
       {"precision", "NAME", "kept with the result: bfloat16, fp8, ..."},
       {"engine", "NAME VERSION", "kept with the result: 'vLLM 0.11.1'"},
       {"parallel", "NAME=N,...", "kept with the result: tp=2, ep=2, dp=2, pp=2", "", true},
+      {"setting", "NAME=VALUE", "kept with the result: what the server was started with", "", true},
       {"task-name", "NAME", "kept with the result in place of the task's"},
       {"output", "FILE", "write the document there; it is kept only once it is whole"},
       {"records", "FILE", "write a line of JSON for each request"},
@@ -96,6 +97,12 @@ Result<BenchContext> read_bench_context(const Arguments& arguments) {
                                      "tp=2, ep=2, dp=2, pp=2, ulysses=2 or ring=2");
     }
     *found->second = *number;
+  }
+  for (const std::string& word : arguments.values("setting")) {
+    const std::size_t sign = word.find('=');
+    if (sign == 0 || sign == std::string::npos)
+      return Error::invalid_argument("--setting " + word + ": no NAME=VALUE");
+    context.settings.set(word.substr(0, sign), word.substr(sign + 1));
   }
   return context;
 }

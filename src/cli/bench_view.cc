@@ -34,6 +34,7 @@ std::string heading(const BenchResult& result, const BenchFigures& figures, cons
 }
 
 std::string energy_lines(const BenchResult& result, const BenchFigures& figures) {
+  if (figures.used.sources.empty()) return "no energy was measured (--sources)\n";
   Table table({{"ENERGY"}, {"", kRight}, {"STATUS"}, {"BOUNDARY"}, {"GRADE"}});
   const auto add = [&table](const std::string& what, const Energy& energy) {
     const bool known = energy.status != Status::kMissing;

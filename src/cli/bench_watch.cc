@@ -69,8 +69,8 @@ std::string escaped(const std::string& value) {
 std::string gauges_of(const LiveFigures& figures, const std::string& split_by) {
   std::string text;
   const auto gauge = [&text](const char* name, const char* help, double value) {
-    text += fmt::format("# HELP {} {}\n# TYPE {} gauge\n{} {}\n", name, help, name, name,
-                        exact(value));
+    text +=
+        fmt::format("# HELP {} {}\n# TYPE {} gauge\n{} {}\n", name, help, name, name, exact(value));
   };
   gauge("perjoule_serving_power_watts", "Mean power of what is measured.", figures.power.value());
   gauge("perjoule_serving_output_tokens_per_second", "Output tokens a second.",
@@ -187,8 +187,8 @@ Result<int> watch(const Arguments& arguments) {
   PJ_CHECK(live.begin());
   const Instant begun = clock.now();
   if (!arguments.json()) print(kHeading);
-  const Instant end = words.duration ? begun + *words.duration
-                                     : Instant{std::numeric_limits<std::int64_t>::max()};
+  const Instant end =
+      words.duration ? begun + *words.duration : Instant{std::numeric_limits<std::int64_t>::max()};
   std::size_t failed = 0;
   for (std::size_t step = 1;; ++step) {
     Instant next = begun + words.every * static_cast<double>(step);

@@ -7,10 +7,9 @@
 #include <cstdlib>
 #include <optional>
 
-#include <toml++/toml.h>
-
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/toml_words.h"
 
 namespace perjoule::cli {
 namespace {
@@ -26,38 +25,6 @@ std::optional<std::string> file_to_read() {
   const std::string folder = environment("XDG_CONFIG_HOME", home.empty() ? "" : home + "/.config");
   const std::string path = folder + "/perjoule/" + kFile;
   return !folder.empty() && path_exists(path) ? std::optional<std::string>(path) : std::nullopt;
-}
-
-std::string place(const std::string& name, const toml::node& node) {
-  return fmt::format("{}:{}", name, node.source().begin.line);
-}
-
-/// The text a command line would hold for a value; none where it could hold none.
-std::optional<std::string> word_of(const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
-  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
-  return std::nullopt;
-}
-
-Result<std::vector<std::string>> values_of(const toml::node& node, const Option& option,
-                                           const std::string& where) {
-  const bool flag = option.value.empty();
-  if (const auto* on = node.as_boolean(); flag && on != nullptr)
-    return std::vector<std::string>{on->get() ? "true" : "false"};
-  if (flag) return Error::invalid_argument(where + ": " + option.name + " is true or false");
-  if (const auto word = word_of(node)) return std::vector<std::string>{*word};
-  std::vector<std::string> words;
-  if (const auto* list = node.as_array(); list != nullptr && option.repeatable) {
-    for (const toml::node& item : *list) {
-      const auto word = word_of(item);
-      if (!word) return Error::invalid_argument(where + ": " + option.name + " lists words only");
-      words.push_back(*word);
-    }
-    return words;
-  }
-  return Error::invalid_argument(
-      fmt::format("{}: {} takes {}, as text or number", where, option.name, option.value));
 }
 
 }  // namespace
@@ -89,7 +56,7 @@ class Reader {
         const std::string longer = words.empty() ? name : fmt::format("{} {}", words, name);
         if (!begins_a_verb(longer)) {
           return Error::invalid_argument(
-              fmt::format("{}: no verb '{}'", place(name_, node), longer),
+              fmt::format("{}: no verb '{}'", toml_place(name_, node), longer),
               "a table is named after a verb: [run], [runs.list]");
         }
         PJ_CHECK(read(*below, longer, out));
@@ -97,7 +64,7 @@ class Reader {
       }
       if (at == verbs_.end()) {
         return Error::invalid_argument(
-            fmt::format("{}: '{}' stands in no verb's table", place(name_, node), name),
+            fmt::format("{}: '{}' stands in no verb's table", toml_place(name_, node), name),
             "put it below its verb: [run]");
       }
       PJ_CHECK(read_option(*at, name, node, out));
@@ -117,11 +84,11 @@ class Reader {
     const auto at = std::find_if(verb.options.begin(), verb.options.end(),
                                  [&](const Option& option) { return option.name == name; });
     if (at == verb.options.end()) {
-      return Error::invalid_argument(
-          fmt::format("{}: perjoule {} has no option --{}", place(name_, node), verb.name, name),
-          fmt::format("perjoule {} --help lists them", verb.name));
+      return Error::invalid_argument(fmt::format("{}: perjoule {} has no option --{}",
+                                                 toml_place(name_, node), verb.name, name),
+                                     fmt::format("perjoule {} --help lists them", verb.name));
     }
-    PJ_TRY(out[verb.name][name], values_of(node, *at, place(name_, node)));
+    PJ_TRY(out[verb.name][name], toml_values(node, *at, toml_place(name_, node)));
     return {};
   }
 

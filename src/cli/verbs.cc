@@ -26,6 +26,7 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(pipeline_run_verb());
   verbs.push_back(pipeline_straggler_verb());
   verbs.push_back(bench_run_verb());
+  verbs.push_back(bench_sweep_verb());
   verbs.push_back(bench_watch_verb());
   verbs.push_back(bench_compare_verb());
   verbs.push_back(leaderboard_verb());

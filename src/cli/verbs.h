@@ -7,6 +7,7 @@ namespace perjoule::cli {
 
 Verb bench_compare_verb();
 Verb bench_run_verb();
+Verb bench_sweep_verb();
 Verb bench_watch_verb();
 Verb compare_verb();
 Verb devices_verb();

@@ -14,6 +14,7 @@ namespace perjoule {
 struct ProcessTimes {
   std::int64_t pid = 0;
   std::int64_t parent = 0;
+  std::int64_t session = 0;  ///< the pid of its leader
   std::string name;
   char state = '?';               ///< as ps has it: 'R' runs, 'S' sleeps, 'Z' has ended
   std::uint64_t start_ticks = 0;  ///< with pid, what tells one process from a later one

@@ -248,6 +248,12 @@ BenchResult bench_result(const BenchFigures& figures, const BenchRun& run,
   if (figures.mean_output > 0) result.lengths.mean_output = figures.mean_output;
   result.lengths.outputs = lengths_of(run.load.records);
   result.load = context.load;
+  result.settings = context.settings;
+  if (figures.goodput) {
+    result.goodput.share = figures.goodput->share;
+    result.goodput.requests = figures.goodput->requests.value();
+    result.goodput.output_token = known(*figures.good_token);
+  }
   result.load.requests = static_cast<std::int64_t>(figures.latency.requests);
   result.load.completed = static_cast<std::int64_t>(figures.latency.succeeded);
   result.energy.output_token = known(figures.output_token);
@@ -295,14 +301,6 @@ Json bench_document(const BenchResult& result, const BenchFigures& figures, cons
     tdp["per_output_token_j"] = estimate->per_unit.value();
     tdp["ratio"] = estimate->ratio;
     more["tdp_estimate"] = std::move(tdp);
-  }
-  if (figures.goodput) {
-    Json good = Json::object();
-    good["share"] = figures.goodput->share;
-    good["requests_per_s"] = figures.goodput->requests.value();
-    good["tokens_per_s"] = figures.goodput->token_rate.value();
-    good["output_token"] = to_json(*figures.good_token);
-    more["goodput"] = std::move(good);
   }
   more["requests"] = requests_json(figures.latency);
   more["token_counts_from"] = counts_json(run.load.records);

@@ -18,6 +18,7 @@ struct BenchContext {
   BenchParallel parallel = {};
   BenchLoad load = {};  ///< as asked for
   std::optional<std::int64_t> max_num_seqs = {};
+  Config settings = {};                 ///< that the user names
   std::vector<std::string> notes = {};  ///< of how the requests were made
 };
 

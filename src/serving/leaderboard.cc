@@ -249,6 +249,7 @@ Config settings_of(const BenchResult& r) {
   add("ring", r.parallel.ring);
   add("steps", r.media.steps);
   add("frames", r.media.frames);
+  for (const Setting one : r.settings.settings()) config.set(one.name, one.value);
   if (!r.engine.version.empty()) config.set("engine", r.engine.name + " " + r.engine.version);
   return config;
 }

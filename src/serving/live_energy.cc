@@ -69,7 +69,7 @@ Result<std::vector<LabelTokens>> tokens_by_label(const MetricsText& page, std::s
   std::map<std::string, LabelTokens> values;
   std::set<std::string> labels;
   bool found = false;
-  const auto add = [&](EngineCounter which, double LabelTokens::* member) {
+  const auto add = [&](EngineCounter which, double LabelTokens::*member) {
     for (const MetricSample* sample : counter_samples(page, which)) {
       for (const MetricLabel& one : sample->labels) {
         labels.insert(one.name);
@@ -106,7 +106,8 @@ Result<LiveFigures> live_figures(const EnginePage& before, const EnginePage& aft
   const EngineChange& change = figures.engine;
   const auto tell = [&](const std::vector<std::string>& names, const char* what) {
     for (const std::string& name : names)
-      figures.notes.push_back(fmt::format("{} {}: the tokens of this while are not known", name, what));
+      figures.notes.push_back(
+          fmt::format("{} {}: the tokens of this while are not known", name, what));
   };
   tell(change.restarted, "was restarted");
   tell(change.appeared, "is new");

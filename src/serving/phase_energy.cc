@@ -81,6 +81,8 @@ Result<PhaseEnergy> phase_energy(const std::vector<RequestRecord>& records,
                                           window.duration().value()),
                               "run longer");
   }
+  if (power.empty())
+    return Error::unavailable("prefill and decode cannot be told apart: no power was measured");
   const std::vector<Batch> batches = batches_of(records, power, window, count);
   double pp = 0, po = 0, oo = 0, pe = 0, oe = 0, prompts = 0, joules = 0;
   for (const Batch& batch : batches) {

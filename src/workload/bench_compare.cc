@@ -79,8 +79,8 @@ Result<BenchComparison> compare_bench(const BenchResult& before, const BenchResu
   if (!found.reason.empty()) return found;
   for (const auto& [energy, which] : {std::pair{first, "first"}, std::pair{second, "second"}}) {
     if (!uncertainty_stated(*energy))
-      found.notes.push_back(fmt::format(
-          "the {} result states no uncertainty: its energy is taken as exact", which));
+      found.notes.push_back(
+          fmt::format("the {} result states no uncertainty: its energy is taken as exact", which));
   }
   found.change = *second - *first;
   found.relative = found.change.joules / first->joules;

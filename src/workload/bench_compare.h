@@ -27,7 +27,7 @@ std::string_view name_of(BenchVerdict verdict);  ///< "better", "same", "worse",
 enum class BenchUnit : std::uint8_t { kItem, kResponse };
 
 struct BenchCompareOptions {
-  double fail_above = 0.05;          ///< relative
+  double fail_above = 0.05;           ///< relative
   BenchUnit unit = BenchUnit::kItem;  ///< an output token (image, video), or a whole response
 };
 

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/config.h"
 #include "base/energy.h"
 #include "base/units.h"
 
@@ -129,6 +130,13 @@ struct BenchLatency {
   std::optional<Seconds> batch = {};  ///< of a batch of images or videos
 };
 
+/// Requests that kept their limits of latency.
+struct BenchGoodput {
+  std::optional<double> share = {};         ///< of those that ended
+  std::optional<double> requests = {};      ///< a second
+  std::optional<Energy> output_token = {};  ///< of all energy, a token of theirs
+};
+
 /// Answers that were right.
 struct BenchQuality {
   std::optional<double> accuracy = {};  ///< share, 0 to 1
@@ -169,10 +177,12 @@ struct BenchResult {
   BenchLengths lengths = {};
   BenchMedia media = {};
   BenchLoad load = {};
+  Config settings = {};  ///< others by which it was told from its neighbours
   BenchEnergies energy = {};
   std::optional<Watts> power = {};  ///< mean, all GPUs together
   BenchRates rates = {};
   BenchLatency latency = {};
+  BenchGoodput goodput = {};
   BenchQuality quality = {};
   BenchEvidence evidence = {};
   BenchOrigin origin = {};

@@ -44,6 +44,12 @@ class Writer {
     for (const std::string& text : texts) array.push_back(text);
     json_[name] = std::move(array);
   }
+  void member(const char* name, const Config& settings) {
+    if (settings.empty()) return;
+    Json object = Json::object();
+    for (const Setting one : settings.settings()) object[std::string(one.name)] = one.value;
+    json_[name] = std::move(object);
+  }
   void count(const char* name, std::size_t number) {
     if (number > 0) json_[name] = static_cast<std::int64_t>(number);
   }
@@ -124,6 +130,15 @@ class Reader {
     for (const Json& element : *found->as_array()) {
       if (element.as_string() == nullptr) return refuse(name, "an array of texts");
       texts.push_back(*element.as_string());
+    }
+  }
+  void member(const char* name, Config& settings) {
+    const Json* found = find(name);
+    if (found == nullptr) return;
+    if (!found->is_object()) return refuse(name, "an object of texts");
+    for (const auto& [key, value] : *found->as_object()) {
+      if (value.as_string() == nullptr) return refuse(name, "an object of texts");
+      settings.set(key, *value.as_string());
     }
   }
   void count(const char* name, std::size_t& number) {
@@ -237,6 +252,7 @@ void visit_setting(V& visitor, BenchResult& r) {
     v.member("requests", r.load.requests);
     v.member("completed", r.load.completed);
   });
+  visitor.member("settings", r.settings);
 }
 
 template <typename V>
@@ -261,6 +277,11 @@ void visit_figures(V& visitor, BenchResult& r) {
     visit_summary(v, "tpot", r.latency.tpot);
     visit_summary(v, "e2el", r.latency.e2el);
     v.member("batch_s", r.latency.batch);
+  });
+  visitor.group("goodput", [&](V& v) {
+    v.member("share", r.goodput.share);
+    v.member("requests_per_s", r.goodput.requests);
+    v.member("output_token", r.goodput.output_token);
   });
   visitor.group("quality", [&](V& v) {
     v.member("accuracy", r.quality.accuracy);
