@@ -1,14 +1,11 @@
 #include "cli/bench_sweep_file.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
-#include <set>
-#include <sstream>
 
 #include "base/text.h"
-#include "cli/toml_words.h"
+#include "cli/toml_tree.h"
 #include "meter/sweep.h"
 
 namespace perjoule::cli {
@@ -19,15 +16,16 @@ constexpr std::size_t kMostPoints = 10'000;
 constexpr const char* kOwn[] = {"output", "records", "setting", "json"};
 
 using Axis = SweepAxis;
+using Kind = TomlNode::Kind;
 
 class FileReader {
  public:
   FileReader(const std::string& name, const Verb& run) : name_(name), run_(run) {}
 
-  Result<BenchSweepFile> read(const toml::table& root) {
-    for (const auto& [key, node] : root) {
-      if (key.str() != "run" && key.str() != "server" && key.str() != "sweep")
-        return refuse(node, fmt::format("no table of a sweep: '{}'", key.str()),
+  Result<BenchSweepFile> read(const TomlNode& root) {
+    for (const auto& [key, node] : root.entries) {
+      if (key != "run" && key != "server" && key != "sweep")
+        return refuse(node, fmt::format("no table of a sweep: '{}'", key),
                       "there are [run], [server] and [[sweep]]");
     }
     PJ_CHECK(read_run(root));
@@ -49,9 +47,9 @@ class FileReader {
   }
 
  private:
-  tl::unexpected<Error> refuse(const toml::node& node, const std::string& what,
+  tl::unexpected<Error> refuse(const TomlNode& node, const std::string& what,
                                const std::string& hint = "") const {
-    return Error::invalid_argument(toml_place(name_, node) + ": " + what, hint);
+    return Error::invalid_argument(node.place + ": " + what, hint);
   }
 
   const Option* option_of(std::string_view name) const {
@@ -65,9 +63,9 @@ class FileReader {
   }
 
   /// The words of the command line for an option's value.
-  Result<std::vector<std::string>> words_of(const toml::node& node, const Option& option) const {
+  Result<std::vector<std::string>> words_of(const TomlNode& node, const Option& option) const {
     std::vector<std::string> words;
-    PJ_TRY(const auto values, toml_values(node, option, toml_place(name_, node)));
+    PJ_TRY(const auto values, option_words(node, option));
     for (const std::string& value : values) {
       if (option.value.empty()) {
         if (value == "true") words.push_back("--" + option.name);
@@ -78,14 +76,14 @@ class FileReader {
     return words;
   }
 
-  Outcome read_run(const toml::table& root) {
-    const toml::node* node = root.get("run");
+  Outcome read_run(const TomlNode& root) {
+    const TomlNode* node = root.find("run");
     if (node == nullptr) return {};
-    if (node->as_table() == nullptr) return refuse(*node, "'run' is a table");
-    for (const auto& [key, value] : *node->as_table()) {
-      const Option* option = option_of(key.str());
-      if (option == nullptr || is_own(key.str())) {
-        return refuse(value, fmt::format("no option of perjoule bench run: '{}'", key.str()),
+    if (!node->is(Kind::kTable)) return refuse(*node, "'run' is a table");
+    for (const auto& [key, value] : node->entries) {
+      const Option* option = option_of(key);
+      if (option == nullptr || is_own(key)) {
+        return refuse(value, fmt::format("no option of perjoule bench run: '{}'", key),
                       "perjoule bench run --help lists them");
       }
       PJ_TRY(const std::vector<std::string> words, words_of(value, *option));
@@ -94,31 +92,30 @@ class FileReader {
     return {};
   }
 
-  Outcome read_server(const toml::table& root) {
-    const toml::node* node = root.get("server");
+  Outcome read_server(const TomlNode& root) {
+    const TomlNode* node = root.find("server");
     if (node == nullptr) return {};
-    if (node->as_table() == nullptr) return refuse(*node, "'server' is a table");
+    if (!node->is(Kind::kTable)) return refuse(*node, "'server' is a table");
     ServerPlan plan;
     bool has_ready = false;
-    for (const auto& [key, value] : *node->as_table()) {
-      const auto text = toml_word(value);
-      if (!text) return refuse(value, fmt::format("'{}' is a text", key.str()));
-      if (key.str() == "command") {
-        plan.command = *text;
-      } else if (key.str() == "ready") {
-        auto url = HttpUrl::parse(*text);
+    for (const auto& [key, value] : node->entries) {
+      if (!value.is(Kind::kWord)) return refuse(value, fmt::format("'{}' is a text", key));
+      if (key == "command") {
+        plan.command = value.word;
+      } else if (key == "ready") {
+        auto url = HttpUrl::parse(value.word);
         if (!url) return refuse(value, url.error().text());
         plan.ready = std::move(*url);
         has_ready = true;
-      } else if (key.str() == "ready-within" || key.str() == "silent-for" || key.str() == "grace") {
-        const auto time = parse_seconds(*text);
+      } else if (key == "ready-within" || key == "silent-for" || key == "grace") {
+        const auto time = parse_seconds(value.word);
         if (!time || !(time->value() > 0))
-          return refuse(value, fmt::format("'{}' is a time above 0", key.str()));
-        if (key.str() == "ready-within") plan.ready_within = *time;
-        if (key.str() == "silent-for") plan.silent_for = *time;
-        if (key.str() == "grace") plan.grace = *time;
+          return refuse(value, fmt::format("'{}' is a time above 0", key));
+        if (key == "ready-within") plan.ready_within = *time;
+        if (key == "silent-for") plan.silent_for = *time;
+        if (key == "grace") plan.grace = *time;
       } else {
-        return refuse(value, fmt::format("no key of a server: '{}'", key.str()),
+        return refuse(value, fmt::format("no key of a server: '{}'", key),
                       "there are command, ready, ready-within, silent-for and grace");
       }
     }
@@ -128,20 +125,17 @@ class FileReader {
     return {};
   }
 
-  Result<Axis> read_axis(std::string_view name, const toml::node& node) const {
+  Result<Axis> read_axis(std::string_view name, const TomlNode& node) const {
     Axis axis;
     axis.name = name;
-    const toml::array* list = node.as_array();
-    if (list == nullptr || list->empty())
+    if (!node.is(Kind::kList) || node.items.empty())
       return refuse(node, fmt::format("'{}' is a list of values", name));
-    for (const toml::node& item : *list) {
-      const auto* on = item.as_boolean();
-      const auto word = on != nullptr ? std::optional<std::string>(on->get() ? "true" : "false")
-                                      : toml_word(item);
-      if (!word) return refuse(item, fmt::format("'{}' lists words and numbers only", name));
-      if (std::find(axis.values.begin(), axis.values.end(), *word) != axis.values.end())
-        return refuse(item, fmt::format("'{}' has {} twice", name, *word));
-      axis.values.push_back(*word);
+    for (const TomlNode& item : node.items) {
+      if (!item.is(Kind::kWord) && !item.is(Kind::kFlag))
+        return refuse(item, fmt::format("'{}' lists words and numbers only", name));
+      if (std::find(axis.values.begin(), axis.values.end(), item.word) != axis.values.end())
+        return refuse(item, fmt::format("'{}' has {} twice", name, item.word));
+      axis.values.push_back(item.word);
     }
     if (is_own(name)) return refuse(node, fmt::format("'{}' is the sweep's own to say", name));
     const bool in_command =
@@ -156,36 +150,30 @@ class FileReader {
     return axis;
   }
 
-  Outcome read_points(const toml::table& root) {
-    const toml::node* node = root.get("sweep");
-    std::vector<const toml::table*> tables;
-    if (node != nullptr && node->as_table() != nullptr) tables.push_back(node->as_table());
-    if (node != nullptr && node->as_array() != nullptr) {
-      for (const toml::node& item : *node->as_array()) {
-        if (item.as_table() == nullptr) return refuse(item, "'sweep' is a list of tables");
-        tables.push_back(item.as_table());
+  Outcome read_points(const TomlNode& root) {
+    const TomlNode* node = root.find("sweep");
+    std::vector<const TomlNode*> tables;
+    if (node != nullptr && node->is(Kind::kTable)) tables.push_back(node);
+    if (node != nullptr && node->is(Kind::kList)) {
+      for (const TomlNode& item : node->items) {
+        if (!item.is(Kind::kTable)) return refuse(item, "'sweep' is a list of tables");
+        tables.push_back(&item);
       }
     }
     if (tables.empty()) {
       return Error::invalid_argument(name_ + ": no [[sweep]] says what is to vary",
                                      "[[sweep]]\nconcurrency = [8, 16, 32]");
     }
-    for (const toml::table* table : tables) {
+    for (const TomlNode* table : tables) {
       std::vector<Axis> axes;
       std::size_t count = 1;
-      // In the file's order, which the library's tables do not keep.
-      std::vector<std::pair<toml::source_position, Axis>> placed;
-      for (const auto& [key, value] : *table) {
-        PJ_TRY(Axis axis, read_axis(key.str(), value));
+      for (const auto& [key, value] : table->entries) {
+        PJ_TRY(Axis axis, read_axis(key, value));
         count *= axis.values.size();
         if (count > kMostPoints)
           return refuse(value, fmt::format("more than {} points", kMostPoints));
-        placed.emplace_back(value.source().begin, std::move(axis));
+        axes.push_back(std::move(axis));
       }
-      std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
-        return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
-      });
-      for (auto& [place, axis] : placed) axes.push_back(std::move(axis));
       if (axes.empty()) return refuse(*table, "a sweep without a value to vary");
       for (const Config& settings : combinations(axes)) PJ_CHECK(add_point(settings, *table));
     }
@@ -193,7 +181,7 @@ class FileReader {
     return {};
   }
 
-  Outcome add_point(const Config& settings, const toml::table& table) {
+  Outcome add_point(const Config& settings, const TomlNode& table) {
     const bool is_known =
         std::any_of(file_.points.begin(), file_.points.end(),
                     [&](const BenchSweepPoint& point) { return point.settings == settings; });
@@ -224,7 +212,7 @@ class FileReader {
   }
 
   /// That no {name} is left. Braces of the shell's and of JSON are others: ${HOME}, {"a": 1}.
-  Outcome check_command(const std::string& command, const toml::table& table) const {
+  Outcome check_command(const std::string& command, const TomlNode& table) const {
     for (std::size_t open = command.find('{'); open != std::string::npos;
          open = command.find('{', open + 1)) {
       if (open > 0 && command[open - 1] == '$') continue;
@@ -263,13 +251,8 @@ class FileReader {
 
 Result<BenchSweepFile> read_bench_sweep(const std::string& text, const std::string& name,
                                         const Verb& run) {
-  try {
-    const toml::table root = toml::parse(text, name);
-    return FileReader(name, run).read(root);
-  } catch (const toml::parse_error& error) {
-    return Error::invalid_argument(
-        fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
-  }
+  PJ_TRY(const TomlNode root, parse_toml(text, name));
+  return FileReader(name, run).read(root);
 }
 
 }  // namespace perjoule::cli

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/toml_words.h"
+#include "cli/toml_tree.h"
 
 namespace perjoule::cli {
 namespace {
@@ -42,29 +42,27 @@ namespace {
 /// Walks the tables of one file.
 class Reader {
  public:
-  Reader(const std::string& name, const std::vector<Verb>& verbs) : name_(name), verbs_(verbs) {}
+  explicit Reader(const std::vector<Verb>& verbs) : verbs_(verbs) {}
 
   using Tables = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
   /// `words` is the verb so far: "runs", then "runs list".
-  Outcome read(const toml::table& table, const std::string& words, Tables& out) const {
+  Outcome read(const TomlNode& table, const std::string& words, Tables& out) const {
     const auto at = std::find_if(verbs_.begin(), verbs_.end(),
                                  [&](const Verb& verb) { return verb.name == words; });
-    for (const auto& [key, node] : table) {
-      const std::string name(key.str());
-      if (const toml::table* below = node.as_table()) {
+    for (const auto& [name, node] : table.entries) {
+      if (node.is(TomlNode::Kind::kTable)) {
         const std::string longer = words.empty() ? name : fmt::format("{} {}", words, name);
         if (!begins_a_verb(longer)) {
-          return Error::invalid_argument(
-              fmt::format("{}: no verb '{}'", toml_place(name_, node), longer),
-              "a table is named after a verb: [run], [runs.list]");
+          return Error::invalid_argument(fmt::format("{}: no verb '{}'", node.place, longer),
+                                         "a table is named after a verb: [run], [runs.list]");
         }
-        PJ_CHECK(read(*below, longer, out));
+        PJ_CHECK(read(node, longer, out));
         continue;
       }
       if (at == verbs_.end()) {
         return Error::invalid_argument(
-            fmt::format("{}: '{}' stands in no verb's table", toml_place(name_, node), name),
+            fmt::format("{}: '{}' stands in no verb's table", node.place, name),
             "put it below its verb: [run]");
       }
       PJ_CHECK(read_option(*at, name, node, out));
@@ -79,20 +77,19 @@ class Reader {
     });
   }
 
-  Outcome read_option(const Verb& verb, const std::string& name, const toml::node& node,
+  Outcome read_option(const Verb& verb, const std::string& name, const TomlNode& node,
                       Tables& out) const {
     const auto at = std::find_if(verb.options.begin(), verb.options.end(),
                                  [&](const Option& option) { return option.name == name; });
     if (at == verb.options.end()) {
-      return Error::invalid_argument(fmt::format("{}: perjoule {} has no option --{}",
-                                                 toml_place(name_, node), verb.name, name),
-                                     fmt::format("perjoule {} --help lists them", verb.name));
+      return Error::invalid_argument(
+          fmt::format("{}: perjoule {} has no option --{}", node.place, verb.name, name),
+          fmt::format("perjoule {} --help lists them", verb.name));
     }
-    PJ_TRY(out[verb.name][name], toml_values(node, *at, toml_place(name_, node)));
+    PJ_TRY(out[verb.name][name], option_words(node, *at));
     return {};
   }
 
-  const std::string& name_;
   const std::vector<Verb>& verbs_;
 };
 
@@ -101,13 +98,8 @@ class Reader {
 Result<Settings> Settings::parse(std::string_view text, const std::string& name,
                                  const std::vector<Verb>& verbs) {
   Settings settings;
-  try {
-    const toml::table table = toml::parse(text, name);
-    PJ_CHECK(Reader(name, verbs).read(table, "", settings.tables_));
-  } catch (const toml::parse_error& error) {
-    return Error::invalid_argument(
-        fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
-  }
+  PJ_TRY(const TomlNode root, parse_toml(text, name));
+  PJ_CHECK(Reader(verbs).read(root, "", settings.tables_));
   return settings;
 }
 
