@@ -7,6 +7,12 @@
 #include "base/text.h"
 
 namespace perjoule {
+namespace {
+
+// Tokens: more than any server takes.
+constexpr double kLongest = 1e8;
+
+}  // namespace
 
 const std::vector<BenchTask>& bench_tasks() {
   static const std::vector<BenchTask> kTasks{
@@ -67,7 +73,7 @@ Result<LengthLaw> parse_length_law(std::string_view text) {
     return i < parts.size() ? parse_number(parts[i]) : std::nullopt;
   };
   if (const auto fixed = parse_number(parts[0]); fixed && parts.size() == 1) {
-    if (!(*fixed >= 1) || *fixed != std::floor(*fixed)) return refuse();
+    if (!(*fixed >= 1) || *fixed > kLongest || *fixed != std::floor(*fixed)) return refuse();
     law.mean = *fixed;
     law.most = std::max(law.most, static_cast<std::int64_t>(*fixed));
     return law;
@@ -88,7 +94,7 @@ Result<LengthLaw> parse_length_law(std::string_view text) {
   }
   const auto mean = number(1);
   const auto spread = takes_spread ? number(2) : std::optional<double>(0);
-  if (!mean || !(*mean >= 1) || !spread) return refuse();
+  if (!mean || !(*mean >= 1) || *mean > kLongest || !spread) return refuse();
   law.mean = *mean;
   law.spread = *spread;
   return law;
