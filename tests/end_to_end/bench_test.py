@@ -206,7 +206,7 @@ concurrency = [8, 32]
             assert (points / name).stat().st_mtime_ns == stamp, name
         index = json.loads((self.folder / "out" / "index.json").read_text())
         assert [one["done"] for one in index["points"]] == [True] * 4, index
-        assert answer["frontier"]["choice"]["feasible"] == 4, answer["frontier"]["choice"]
+        assert answer["frontier"]["feasible"] == 4, answer["frontier"]
         # All there: nothing is started, and the answer is another question's.
         again = subprocess.run([*words, "--metric", "p90-itl", "--deadline", "1us"], capture_output=True, text=True, timeout=60, check=False)
         assert again.returncode == 1 and "infeasible" in again.stdout and "starting" not in again.stderr, again.stdout + again.stderr
