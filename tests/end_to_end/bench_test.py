@@ -209,7 +209,7 @@ concurrency = [8, 32]
         assert answer["frontier"]["feasible"] == 4, answer["frontier"]
         # All there: nothing is started, and the answer is another question's.
         again = subprocess.run([*words, "--metric", "p90-itl", "--deadline", "1us"], capture_output=True, text=True, timeout=60, check=False)
-        assert again.returncode == 1 and "infeasible" in again.stdout and "starting" not in again.stderr, again.stdout + again.stderr
+        assert again.returncode == 1 and "Infeasible" in again.stdout and "starting" not in again.stderr, again.stdout + again.stderr
         (self.folder / "sweep.toml").write_text((self.folder / "sweep.toml").read_text().replace("requests = 120", "requests = 60"))
         other = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
         assert other.returncode != 0 and "other options" in other.stderr, other.stderr
