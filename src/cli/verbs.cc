@@ -25,6 +25,7 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(pipeline_simulate_verb());
   verbs.push_back(pipeline_run_verb());
   verbs.push_back(pipeline_straggler_verb());
+  verbs.push_back(bench_join_verb());
   verbs.push_back(leaderboard_verb());
   add_all(twin_verbs());
   return verbs;

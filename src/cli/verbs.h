@@ -5,6 +5,7 @@
 
 namespace perjoule::cli {
 
+Verb bench_join_verb();
 Verb compare_verb();
 Verb devices_verb();
 Verb doctor_verb();
