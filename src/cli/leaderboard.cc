@@ -159,7 +159,8 @@ Verb leaderboard_verb() {
   verb.summary = "rank models by the energy of their answers, over everybody's results";
   verb.description =
       "Reads benchmark results from files and whole folders: our own, those of the ML.ENERGY\n"
-      "leaderboard (v3 JSON, v2 CSV) and its benchmark's results.json. Of each model the\n"
+      "leaderboard (v3 JSON, v2 CSV) and its benchmark's results.json, and those of other load\n"
+      "generators that bench join gave joules. Of each model the\n"
       "configuration of least energy within the deadline is taken; models are ranked by it.\n"
       "Exit status 1 when nothing meets the deadline; the nearest miss is told.\n\n"
       "Stars: by fifths of the range of energies / by fifths of the models. Saved: against the\n"

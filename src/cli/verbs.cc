@@ -29,6 +29,7 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(bench_sweep_verb());
   verbs.push_back(bench_watch_verb());
   verbs.push_back(bench_compare_verb());
+  verbs.push_back(bench_join_verb());
   verbs.push_back(leaderboard_verb());
   add_all(twin_verbs());
   return verbs;

@@ -6,6 +6,7 @@
 namespace perjoule::cli {
 
 Verb bench_compare_verb();
+Verb bench_join_verb();
 Verb bench_run_verb();
 Verb bench_sweep_verb();
 Verb bench_watch_verb();

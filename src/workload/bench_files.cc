@@ -11,11 +11,17 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "workload/aiperf.h"
 #include "workload/bench_identities.h"
 #include "workload/bench_result_json.h"
+#include "workload/guidellm.h"
 #include "workload/mlenergy_raw.h"
 #include "workload/mlenergy_v2.h"
 #include "workload/mlenergy_v3.h"
+#include "workload/mlperf_loadgen.h"
+#include "workload/python_json.h"
+#include "workload/trtllm_bench.h"
+#include "workload/vllm_bench.h"
 
 namespace perjoule {
 namespace {
@@ -23,18 +29,51 @@ namespace {
 /// What one file held.
 struct Document {
   bool known = false;
+  bool has_detail = false;   ///< MLPerf's summary: when it was stands in another file
   bool models_only = false;  ///< v3's file of one model: read after the tasks, which have all names
   std::vector<BenchResult> results;
   std::vector<BenchModel> models;  ///< of an index
 };
 
-Result<Document> read_json(const Json& json, std::string_view name) {
+/// Whether a load generator of Python wrote it.
+bool is_of_generator(const Json& json) {
+  return is_vllm_bench(json) || is_aiperf(json) || is_guidellm(json) || is_trtllm_bench(json);
+}
+
+Result<Document> read_of_generator(const Json& json, std::string_view name,
+                                   std::optional<Seconds> utc_offset) {
+  Document document;
+  document.known = true;
+  const auto take = [&](Result<BenchResult> result) -> Result<Document> {
+    if (!result) return fail(result);
+    document.results.push_back(std::move(*result));
+    return std::move(document);
+  };
+  if (is_vllm_bench(json)) return take(read_vllm_bench(json, name, utc_offset));
+  if (is_aiperf(json)) return take(read_aiperf(json, name, utc_offset));
+  if (is_trtllm_bench(json)) return take(read_trtllm_bench(json, name));
+  PJ_TRY(document.results, read_guidellm(json, name));
+  return document;
+}
+
+Result<Document> read_json(const Json& json, std::string_view name,
+                           std::optional<Seconds> utc_offset) {
   Document document;
   document.known = true;
   const std::string schema = json.string("schema").value_or("");
   if (starts_with_ignoring_case(schema, "perjoule.bench-result.")) {
     PJ_TRY(BenchResult result, bench_result_from_json(json, name));
     document.results.push_back(std::move(result));
+    return document;
+  }
+  if (schema == kBenchResultsSchema) {
+    const Json* results = json.find("results");
+    if (results == nullptr || results->as_array() == nullptr)
+      return Error::invalid_argument(std::string(name) + ": 'results' is not a list");
+    for (const Json& one : *results->as_array()) {
+      PJ_TRY(BenchResult result, bench_result_from_json(one, name));
+      document.results.push_back(std::move(result));
+    }
     return document;
   }
   if (is_mlenergy_raw(json)) {
@@ -57,8 +96,30 @@ Result<Document> read_json(const Json& json, std::string_view name) {
     case MlEnergyV3::kNone:
       break;
   }
+  if (is_of_generator(json)) return read_of_generator(json, name, utc_offset);
   document.known = false;
   return document;
+}
+
+/// A text that is not JSON by the letter: of one of the load generators all the same, which write
+/// NaN, or with --append-result a document a line. None when it is not.
+std::optional<Result<Document>> read_nearly_json(std::string_view text, std::string_view name,
+                                                 std::optional<Seconds> utc_offset) {
+  const std::string finite = without_non_finite(text);
+  if (const Result<Json> whole = parse_json(finite); whole && is_of_generator(*whole))
+    return read_of_generator(*whole, name, utc_offset);
+  Document document;
+  document.known = true;
+  for (const std::string_view line : split(finite, '\n')) {
+    if (trim(line).empty()) continue;
+    const Result<Json> json = parse_json(line);
+    if (!json || !is_vllm_bench(*json)) return std::nullopt;
+    Result<BenchResult> result = read_vllm_bench(*json, name, utc_offset);
+    if (!result) return Result<Document>(fail(result));
+    result->origin.row = document.results.size() + 1;
+    document.results.push_back(std::move(*result));
+  }
+  return Result<Document>(std::move(document));
 }
 
 bool begins_json(std::string_view text) {
@@ -78,13 +139,21 @@ bool begins_table(std::string_view text) {
          line.find("model") != std::string_view::npos;
 }
 
-Result<Document> read_document(std::string text, std::string_view name) {
+Result<Document> read_document(std::string text, std::string_view name,
+                               std::optional<Seconds> utc_offset) {
   if (begins_json(text)) {
     const Result<Json> json = parse_json(text);
-    if (!json) return fail(json, name);
-    return read_json(*json, name);
+    if (json) return read_json(*json, name, utc_offset);
+    if (auto nearly = read_nearly_json(text, name, utc_offset)) return std::move(*nearly);
+    return fail(json, name);
   }
   Document document;
+  if (is_mlperf_summary(text)) {
+    document.known = document.has_detail = true;
+    PJ_TRY(BenchResult result, read_mlperf_summary(text, name));
+    document.results.push_back(std::move(result));
+    return document;
+  }
   if (!begins_table(text)) return document;
   PJ_TRY(const CsvTable table, take_csv(std::move(text), name));
   if (!is_mlenergy_v2(table)) return document;
@@ -103,13 +172,15 @@ std::string identity_of(const BenchResult& r) {
   const Energy* unit = unit_energy(r);
   const auto& latency = r.latency;
   return fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.benchmark, r.task,
-      r.model.id, r.engine.version, r.gpus.model, r.gpus.count, number(p.tensor), number(p.expert),
-      number(p.data), number(p.pipeline), number(p.ulysses), number(p.ring),
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.benchmark,
+      r.task, r.model.id, r.engine.version, r.gpus.model, r.gpus.count, number(p.tensor),
+      number(p.expert), number(p.data), number(p.pipeline), number(p.ulysses), number(p.ring),
       number(r.batch.max_num_seqs), number(r.batch.size), number(r.media.steps),
       number(r.media.height), number(r.media.frames), number(r.load.asked_per_s),
       number(r.load.concurrency), unit == nullptr ? 0 : unit->joules.value(),
-      latency.batch ? latency.batch->value() : 0, latency.itl.p50 ? latency.itl.p50->value() : 0);
+      latency.batch ? latency.batch->value() : 0, latency.itl.p50 ? latency.itl.p50->value() : 0,
+      r.window ? r.window->begin_unix_ns : 0, number(r.load.delivered_per_s),
+      latency.e2el.mean ? latency.e2el.mean->value() : 0);
 }
 
 /// Gathers documents into one list.
@@ -177,7 +248,8 @@ class Gatherer {
 
 class Walk {
  public:
-  Walk(Gatherer& gatherer, bool skip_bad) : gatherer_(gatherer), skip_bad_(skip_bad) {}
+  Walk(Gatherer& gatherer, const BenchFilesOptions& options)
+      : gatherer_(gatherer), options_(options) {}
 
   Outcome take(const std::string& path) {
     if (!is_folder(path)) return take_file(path, true);
@@ -207,35 +279,56 @@ class Walk {
       // Only what may be a result is read whole: a folder may hold anything beside it.
       const Result<std::string> beginning = read_beginning(path, 4096);
       if (!beginning) return bad(fail(beginning));
-      if (!begins_json(*beginning) && !begins_table(*beginning)) {
+      const bool may_be =
+          begins_json(*beginning) || begins_table(*beginning) || is_mlperf_summary(*beginning);
+      if (!may_be) {
         gatherer_.pass_over();
         return {};
       }
     }
     Result<std::string> text = read_file(path);
     if (!text) return bad(fail(text));
-    Result<Document> document = read_document(std::move(*text), path);
+    Result<Document> document = read_document(std::move(*text), path, options_.utc_offset);
+    if (!document && !named && path.ends_with(".jsonl")) {
+      // A document a line, such as AIPerf's records of single requests beside its result.
+      gatherer_.pass_over();
+      return {};
+    }
     if (!document) return bad(fail(document));
+    if (const Outcome added = add_detail(path, *document); !added) return bad(fail(added));
     if (document->known) {
       gatherer_.add(std::move(*document));
     } else if (named) {
       return bad(Error::invalid_argument(
           path + ": not a benchmark result of a known format",
-          "our own results, ML.ENERGY's leaderboard files and its results.json are read"));
+          "our own results and those of ML.ENERGY, vllm bench serve, AIPerf, genai-perf, guidellm, "
+          "trtllm-bench and MLPerf (mlperf_log_summary.txt) are read"));
     } else {
       gatherer_.pass_over();
     }
     return {};
   }
 
+  /// MLPerf writes when its run was into another file beside the summary.
+  static Outcome add_detail(const std::string& path, Document& document) {
+    if (!document.has_detail || path == "-") return {};
+    const std::size_t slash = path.rfind('/');
+    const std::string folder =
+        slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+    const std::string detail = folder + std::string(kMlPerfDetail);
+    if (!path_exists(detail)) return {};
+    PJ_TRY(const std::string text, read_file(detail));
+    return add_mlperf_detail(text, detail, document.results[0]);
+  }
+
   Outcome bad(tl::unexpected<Error> error) {
-    if (!skip_bad_) return error;
+    if (!options_.skip_bad) return error;
     gatherer_.note("left out: " + error.value().message);
     return {};
   }
 
   Gatherer& gatherer_;
-  bool skip_bad_;
+  const BenchFilesOptions& options_;
   std::set<std::string> seen_;
 };
 
@@ -244,7 +337,7 @@ class Walk {
 Result<BenchFiles> read_bench_files(const std::vector<std::string>& paths,
                                     const BenchFilesOptions& options) {
   Gatherer gatherer;
-  Walk walk(gatherer, options.skip_bad);
+  Walk walk(gatherer, options);
   for (const std::string& path : paths) PJ_CHECK(walk.take(path));
   BenchFiles files = std::move(gatherer).take();
   if (!files.results.empty()) return files;
@@ -257,8 +350,9 @@ Result<BenchFiles> read_bench_files(const std::vector<std::string>& paths,
           files.passed_over == 1 ? "1 file is" : fmt::format("{} files are", files.passed_over)));
 }
 
-Result<BenchFiles> parse_bench_text(std::string_view text, std::string_view name) {
-  PJ_TRY(Document document, read_document(std::string(text), name));
+Result<BenchFiles> parse_bench_text(std::string_view text, std::string_view name,
+                                    std::optional<Seconds> utc_offset) {
+  PJ_TRY(Document document, read_document(std::string(text), name, utc_offset));
   if (!document.known) {
     return Error::invalid_argument(std::string(name) +
                                    ": not a benchmark result of a known format");

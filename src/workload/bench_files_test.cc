@@ -84,6 +84,32 @@ TEST_F(BenchFilesTest, AFileNamedTwiceIsReadOnce) {
   EXPECT_EQ(files->results.size(), 1U);
 }
 
+TEST_F(BenchFilesTest, RecordsOfRequestsBesideAResultArePassedOver) {
+  write("a.json", task(row()));
+  const std::string records = write("profile_export.jsonl", "{\"metrics\": 1}\n{\"metrics\": 2}\n");
+  const auto files = read_bench_files({folder_}, {});
+  ASSERT_TRUE(files) << files.error().text();
+  EXPECT_EQ(files->results.size(), 1U);
+  EXPECT_EQ(files->passed_over, 1U);
+  EXPECT_FALSE(read_bench_files({records}, {}));
+}
+
+TEST_F(BenchFilesTest, SeveralResultsOfOursInOneFile) {
+  const std::string one =
+      R"({"schema": "perjoule.bench-result.v1", "task": "chat", "model": {"id": "a"},
+          "origin": {"file": "x", "row": )";
+  const std::string path = write("several.json", R"({"schema": "perjoule.bench-results.v1",
+      "results": [)" + one + "1}}, " + one + "2}, \"power_w\": 3}]}");
+  const auto files = read_bench_files({path}, {});
+  ASSERT_TRUE(files) << files.error().text();
+  ASSERT_EQ(files->results.size(), 2U);
+  EXPECT_EQ(files->results[1].origin.row, 2U);
+  const auto none = read_bench_files(
+      {write("none.json", R"({"schema": "perjoule.bench-results.v1", "results": 3})")}, {});
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("'results'"), std::string::npos);
+}
+
 TEST_F(BenchFilesTest, WrongFiguresAreSaidAndKept) {
   const auto files = read_bench_files(
       {write("a.json", task(row("", -0.5) + "," + row(R"(, "avg_batch_size": 3)", 0.25)))}, {});

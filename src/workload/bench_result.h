@@ -160,6 +160,30 @@ struct BenchEvidence {
   std::optional<std::int64_t> engine_errors = {};  ///< dead engines and CUDA errors in the log
 };
 
+/// When the run was, in absolute time, as far as its file tells: what joins it with a power log
+/// (bench_join.h). Its length is known to the clock's resolution; its place may be off.
+struct BenchWindow {
+  std::int64_t begin_unix_ns = 0;
+  std::int64_t end_unix_ns = 0;  ///< after the begin
+  /// The whole window may lie that much earlier or later; absent: nothing is known of it.
+  std::optional<Seconds> known_within = {};
+  std::string source = {};  ///< what tells: "date of the file less duration"
+
+  Seconds duration() const {
+    return Seconds(static_cast<double>(end_unix_ns - begin_unix_ns) * 1e-9);
+  }
+};
+
+/// What was done in the window, of requests that succeeded.
+struct BenchTotals {
+  std::optional<double> output_tokens = {};
+  std::optional<double> input_tokens = {};
+  std::optional<double> responses = {};
+  /// How long it took by the tool's own clock; a window given by others may differ. Of the whole
+  /// run, where BenchEvidence::window is of its steady state.
+  std::optional<Seconds> duration = {};
+};
+
 struct BenchOrigin {
   std::string file = {};
   std::size_t row = 0;  ///< line or element, 1-based; 0: the file is the one result
@@ -185,6 +209,8 @@ struct BenchResult {
   BenchGoodput goodput = {};
   BenchQuality quality = {};
   BenchEvidence evidence = {};
+  std::optional<BenchWindow> window = {};
+  BenchTotals totals = {};
   BenchOrigin origin = {};
   /// What speaks against the result, one sentence each; it is not ranked then.
   std::vector<std::string> validity = {};

@@ -54,6 +54,7 @@ class Writer {
     if (number > 0) json_[name] = static_cast<std::int64_t>(number);
   }
   void needed_count(const char* name, std::int64_t number) { json_[name] = number; }
+  void instant(const char* name, std::int64_t unix_ns) { json_[name] = unix_ns; }
   template <typename F>
   void group(const char* name, F&& members) {
     Writer inner;
@@ -152,6 +153,12 @@ class Reader {
     member(name, read);
     if (read && *read < 1) return refuse(name, "a count above 0");
     if (read) number = *read;
+  }
+  void instant(const char* name, std::int64_t& unix_ns) {
+    const Json* found = find(name);
+    const auto read = found == nullptr ? std::nullopt : found->as_integer();
+    if (!read) return refuse(name, "unix time in whole nanoseconds");
+    unix_ns = *read;
   }
   template <typename F>
   void group(const char* name, F&& members) {
@@ -311,6 +318,18 @@ void visit(V& visitor, BenchResult& r, std::string& kind) {
   visitor.member("kind", kind);
   visit_setting(visitor, r);
   visit_figures(visitor, r);
+  visitor.optional_group("window", r.window, [](V& v, BenchWindow& window) {
+    v.instant("begin_unix_ns", window.begin_unix_ns);
+    v.instant("end_unix_ns", window.end_unix_ns);
+    v.member("known_within_s", window.known_within);
+    v.member("source", window.source);
+  });
+  visitor.group("totals", [&](V& v) {
+    v.member("output_tokens", r.totals.output_tokens);
+    v.member("input_tokens", r.totals.input_tokens);
+    v.member("responses", r.totals.responses);
+    v.member("duration_s", r.totals.duration);
+  });
   visitor.group("origin", [&](V& v) {
     v.member("file", r.origin.file);
     v.count("row", r.origin.row);
@@ -324,6 +343,12 @@ Outcome check(const BenchResult& result) {
   if (const auto& outputs = result.lengths.outputs;
       outputs && outputs->edges.size() != outputs->counts.size() + 1)
     return Error::invalid_argument("'lengths.outputs' needs one edge more than counts");
+  if (!result.window) return {};
+  constexpr std::int64_t kLatest = 4'200'000'000'000'000'000;  // the year 2103
+  if (result.window->begin_unix_ns < 0 || result.window->end_unix_ns > kLatest)
+    return Error::invalid_argument("'window' is not between 1970 and 2103");
+  if (result.window->end_unix_ns <= result.window->begin_unix_ns)
+    return Error::invalid_argument("'window' ends before it begins");
   return {};
 }
 

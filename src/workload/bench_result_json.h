@@ -12,6 +12,8 @@
 namespace perjoule {
 
 inline constexpr std::string_view kBenchResultSchema = "perjoule.bench-result.v1";
+/// Several of these as members of `results`.
+inline constexpr std::string_view kBenchResultsSchema = "perjoule.bench-results.v1";
 
 Json to_json(const BenchResult& result);
 

@@ -95,5 +95,27 @@ TEST(BenchResult, GpusHaveOneName) {
   EXPECT_EQ(short_gpu_name("Some other chip"), "Some other chip");
 }
 
+TEST(BenchResultJson, AWindowIsTwoMomentsInOrder) {
+  const auto with = [](const std::string& window) {
+    const auto json = parse_json(
+        R"({"schema": "perjoule.bench-result.v1", "task": "t", "model": {"id": "m"}, "window": )" +
+        window + "}");
+    return bench_result_from_json(*json, "w.json");
+  };
+  const auto known =
+      with(R"({"begin_unix_ns": 1759842985500000001, "end_unix_ns": 1759842985500000002})");
+  ASSERT_TRUE(known) << known.error().text();
+  EXPECT_EQ(known->window->begin_unix_ns, 1'759'842'985'500'000'001);
+  EXPECT_FALSE(known->window->known_within);
+  for (const char* wrong :
+       {"{}", R"({"begin_unix_ns": 5})", R"({"begin_unix_ns": 5, "end_unix_ns": 5})",
+        R"({"begin_unix_ns": -5, "end_unix_ns": 5})", R"({"begin_unix_ns": 5.5, "end_unix_ns": 6})",
+        R"({"begin_unix_ns": 5, "end_unix_ns": 9223372036854775807})", "3"}) {
+    const auto refused = with(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_NE(refused.error().message.find("window"), std::string::npos) << refused.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace perjoule

@@ -2,7 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace perjoule {
+
+const Json* find_at(const Json& from, std::initializer_list<std::string_view> path) {
+  const Json* at = &from;
+  for (const std::string_view member : path) {
+    at = at->find(member);
+    if (at == nullptr || at->is_null()) return nullptr;
+  }
+  return at;
+}
+
+std::string text_at(const Json& from, std::initializer_list<std::string_view> path) {
+  const Json* at = find_at(from, path);
+  if (at == nullptr) return {};
+  if (const Json::Array* list = at->as_array(); list != nullptr && !list->empty())
+    at = &list->front();
+  return at->as_string() == nullptr ? std::string() : *at->as_string();
+}
+
+std::optional<double> number_at(const Json& from, std::initializer_list<std::string_view> path) {
+  const Json* at = find_at(from, path);
+  return at == nullptr ? std::nullopt : at->as_number();
+}
 
 JsonFields::JsonFields(const Json& object, std::string where)
     : object_(object), where_(std::move(where)) {
@@ -30,6 +54,18 @@ std::optional<double> JsonFields::number(std::string_view name) {
   const auto value = found->as_number();
   if (!value) refuse(name, "a number");
   return value;
+}
+
+std::optional<double> JsonFields::rate(std::string_view name) {
+  const Json* found = find(name);
+  const std::string* word = found == nullptr ? nullptr : found->as_string();
+  if (word != nullptr && *word == "inf") return std::numeric_limits<double>::infinity();
+  return number(name);
+}
+
+std::optional<Seconds> JsonFields::latency(std::string_view name, double factor) {
+  const auto value = number<Seconds>(name, factor);
+  return value && value->value() == 0 ? std::nullopt : value;
 }
 
 std::optional<std::int64_t> JsonFields::integer(std::string_view name) {

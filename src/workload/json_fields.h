@@ -7,14 +7,23 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "base/units.h"
 
 namespace perjoule {
+
+/// The value at a path of members; null when there is none, or it is null. O(members).
+const Json* find_at(const Json& from, std::initializer_list<std::string_view> path);
+/// The text there, of a list its first element's; empty when there is none.
+std::string text_at(const Json& from, std::initializer_list<std::string_view> path);
+/// The number there; none of another kind.
+std::optional<double> number_at(const Json& from, std::initializer_list<std::string_view> path);
 
 class JsonFields {
  public:
@@ -29,6 +38,10 @@ class JsonFields {
     const auto value = number(name);
     return value ? std::optional<Q>(Q(*value * factor)) : std::nullopt;
   }
+  /// A rate: a number, or the word "inf".
+  std::optional<double> rate(std::string_view name);
+  /// A latency, times `factor` to seconds. Tools write 0 where they had no sample: that is none.
+  std::optional<Seconds> latency(std::string_view name, double factor);
   std::optional<std::int64_t> integer(std::string_view name);
   std::string text(std::string_view name);  ///< empty when absent
   /// An object; null when absent.

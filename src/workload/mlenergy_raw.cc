@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/text.h"
+#include "workload/civil_time.h"
 #include "workload/json_fields.h"
+#include "workload/sample_summary.h"
 
 namespace perjoule {
 namespace {
@@ -32,38 +33,6 @@ LatencySummary read_summary(JsonFields& fields, const std::string& name) {
   summary.p95 = fields.number<Seconds>("p95_" + name + "_ms", kMs);
   summary.p99 = fields.number<Seconds>("p99_" + name + "_ms", kMs);
   return summary;
-}
-
-/// Of sorted values, linear between neighbours. O(1).
-Seconds percentile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return Seconds(sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]));
-}
-
-LatencySummary summary_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return {Seconds(sum / static_cast<double>(values.size())), percentile(values, 0.5),
-          percentile(values, 0.9), percentile(values, 0.95), percentile(values, 0.99)};
-}
-
-/// 50 equal bins from the shortest to the longest, as the toolkit makes them.
-LengthHistogram histogram_of(const std::vector<double>& lengths) {
-  constexpr std::size_t kBins = 50;
-  const auto [low, high] = std::minmax_element(lengths.begin(), lengths.end());
-  const double width = (*high > *low ? *high - *low : 1) / static_cast<double>(kBins);
-  LengthHistogram histogram;
-  for (std::size_t i = 0; i <= kBins; ++i)
-    histogram.edges.push_back(*low + static_cast<double>(i) * width);
-  histogram.counts.resize(kBins);
-  for (const double length : lengths) {
-    const auto bin = static_cast<std::size_t>((length - *low) / width);
-    histogram.counts[std::min(bin, kBins - 1)] += 1;
-  }
-  return histogram;
 }
 
 /// What the requests tell: gaps of all that succeeded, their lengths, and how many were cut.
@@ -155,12 +124,17 @@ void read_timeline(const Json& timeline, const BenchResult& r, BenchEvidence& ev
   }
 }
 
-/// The rate of requests: a number, or the word "inf".
-std::optional<double> read_rate(const Json& document, JsonFields& fields) {
-  const Json* rate = document.find("request_rate");
-  if (rate != nullptr && rate->as_string() != nullptr && *rate->as_string() == "inf")
-    return std::numeric_limits<double>::infinity();
-  return fields.number("request_rate");
+/// The window of steady state and what was made in it, where the timeline's stamps are unix time.
+void read_window(const Json& timeline, double output_tokens, BenchResult& r) {
+  const auto begin = timeline.number("steady_state_start");
+  const auto end = timeline.number("steady_state_end");
+  if (!begin || !end || !(*end > *begin)) return;
+  const auto begin_ns = ns_of_unix_seconds(*begin);
+  const auto end_ns = ns_of_unix_seconds(*end);
+  if (!begin_ns || !end_ns) return;
+  r.window = BenchWindow{*begin_ns, *end_ns, Seconds(1e-3), "the timeline's steady state"};
+  r.totals.output_tokens = output_tokens;
+  r.totals.duration = r.evidence.window;
 }
 
 /// Figures of the whole run from its counts of tokens.
@@ -224,7 +198,7 @@ Result<BenchResult> read_mlenergy_raw(const Json& document, std::string_view nam
   r.gpus.count = fields.integer("num_gpus").value_or(1);
   if (r.gpus.count < 1) fields.refuse("num_gpus", "a count above 0");
   r.batch.max_num_seqs = fields.integer("max_num_seqs");
-  r.load.asked_per_s = read_rate(document, fields);
+  r.load.asked_per_s = fields.rate("request_rate");
   r.load.burstiness = fields.number("burstiness");
   r.load.concurrency = fields.integer("max_concurrency");
   r.load.requests = fields.integer("num_prompts");
@@ -259,7 +233,10 @@ Result<BenchResult> read_mlenergy_raw(const Json& document, std::string_view nam
       }
     }
   }
-  if (const Json* timeline = document.find("timeline")) read_timeline(*timeline, r, r.evidence);
+  if (const Json* timeline = document.find("timeline")) {
+    read_timeline(*timeline, r, r.evidence);
+    if (per_token > 0) read_window(*timeline, energy / per_token, r);
+  }
   check_sum(document, energy, r);
   if (r.load.requests && r.load.completed && *r.load.completed < *r.load.requests) {
     r.validity.push_back(fmt::format("{} of {} requests failed",

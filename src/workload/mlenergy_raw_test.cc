@@ -63,6 +63,21 @@ TEST(MlEnergyRaw, TheTimelineWithinTheWindowIsEvidence) {
   EXPECT_DOUBLE_EQ(*evidence.temperature_outside_share, 0.5);
   EXPECT_NEAR(*evidence.sampling_share, 3 / 20.0, 1e-12);
   EXPECT_FALSE(evidence.average_low);
+  EXPECT_FALSE(files->results[0].window);  // 10 s is no time of day
+}
+
+TEST(MlEnergyRaw, ATimelineInUnixTimeIsAWindow) {
+  const auto files = parse_bench_text(
+      raw("",
+          R"(, "timeline": {"steady_state_start": 1759842985.5, "steady_state_end": 1759843035.5})"),
+      "r.json");
+  ASSERT_TRUE(files) << files.error().text();
+  const BenchResult& r = files->results[0];
+  ASSERT_TRUE(r.window);
+  EXPECT_EQ(r.window->begin_unix_ns, 1'759'842'985'500'000'000);
+  EXPECT_EQ(r.window->duration(), Seconds(50));
+  EXPECT_EQ(r.totals.output_tokens, 60000);
+  EXPECT_FALSE(r.totals.responses);  // of the whole run, not of steady state
 }
 
 TEST(MlEnergyRaw, WhatDoesNotAddUpIsSaid) {
