@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -82,17 +81,6 @@ double StreamReading::skew_ms(double share) const {
       static_cast<std::ptrdiff_t>(std::ceil(share * static_cast<double>(sorted.size())) - 1);
   std::nth_element(sorted.begin(), sorted.begin() + rank, sorted.end());
   return sorted[static_cast<std::size_t>(rank)];
-}
-
-RealTime::RealTime() {
-  sched_param priority{};
-  priority.sched_priority = 1;
-  is_allowed_ = ::sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
-}
-
-RealTime::~RealTime() {
-  const sched_param none{};
-  if (is_allowed_) (void)::sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
 void allow_descriptors() {

@@ -17,21 +17,6 @@ struct StreamReading {
   double skew_ms(double share) const;  ///< the value that all but 1 - `share` do not exceed
 };
 
-/// Has this thread, and what it starts, go before whatever else the machine has to do, where the
-/// system allows that: a kernel thread that runs for 3 ms on the client's processor is nothing of
-/// the client's.
-class RealTime {
- public:
-  RealTime();
-  ~RealTime();
-  RealTime(const RealTime&) = delete;
-  RealTime& operator=(const RealTime&) = delete;
-  bool is_allowed() const { return is_allowed_; }
-
- private:
-  bool is_allowed_ = false;
-};
-
 /// As many descriptors as the system allows.
 void allow_descriptors();
 /// A request for each stream.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "figure.h"
+#include "real_time.h"
 #include "stream_client.h"
 
 namespace pb = perjoule::bench;

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "figure.h"
+#include "real_time.h"
 #include "stream_client.h"
 
 extern char** environ;

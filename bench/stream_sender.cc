@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "figure.h"
+#include "real_time.h"
 
 namespace perjoule::bench {
 namespace {
@@ -190,9 +191,7 @@ void StreamSender::serve(int listening) const {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::sysconf(_SC_NPROCESSORS_ONLN) > 1) stay_on(1);
   // What it sends is to come when it is due, whatever else the machine does.
-  sched_param priority{};
-  priority.sched_priority = 1;
-  (void)::sched_setscheduler(0, SCHED_FIFO, &priority);
+  const RealTime before_others;
   const RealClock clock;
   const std::string end =
       http_chunk(
