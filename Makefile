@@ -29,8 +29,10 @@ packages-demo:
 	@tools/install_packages demo
 packages-test:
 	@tools/install_packages test
+packages-bench:
+	@tools/install_packages bench
 
-bench: packages-test
+bench: packages-bench
 	@tools/configure $(BUILD)/bench -DCMAKE_BUILD_TYPE=Release -DPERJOULE_TESTS=OFF -DPERJOULE_BENCH=ON
 	@cmake --build $(BUILD)/bench --parallel $(JOBS)
 	tools/bench $(BUILD)/bench

@@ -51,6 +51,7 @@ class HttpConnection final : public FdWatcher, public std::enable_shared_from_th
   void want_to_write(bool wants);
   // Receiving.
   void receive();
+  void fetch_reader() const;
   void take_wire(std::string_view wire, Instant at);
   void take_plain(std::string_view bytes, Instant at);
   void take_end(Instant at);

@@ -77,7 +77,8 @@ Result<HttpClient::StreamId> HttpClient::open(HttpRequest request, HttpReader& r
 
 void HttpClient::connect(StreamId stream, std::shared_ptr<const std::string> head,
                          std::shared_ptr<const std::string> body, HttpReader& reader) {
-  const Held connection = std::make_shared<HttpConnection>(*this);
+  const Held connection = std::allocate_shared<HttpConnection>(
+      std::pmr::polymorphic_allocator<HttpConnection>(&places_), *this);
   busy_.emplace(stream, connection);
   connection->start(stream, std::move(head), std::move(body), reader);
 }

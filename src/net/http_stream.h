@@ -17,12 +17,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/huge_pages.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "net/event_loop.h"
@@ -135,8 +137,9 @@ class HttpClient {
   std::vector<SocketAddress> addresses_;
   std::size_t first_address_ = 0;  ///< the one that answered last
   std::optional<TlsContext> tls_;
-  std::string buffer_;  ///< what a read brought, of whichever connection
-  std::string plain_;   ///< the same behind TLS
+  std::string buffer_;   ///< what a read brought, of whichever connection
+  std::string plain_;    ///< the same behind TLS
+  HugePagePool places_;  ///< of the connections
   std::unordered_map<StreamId, Held> busy_;
   std::vector<Held> idle_;
   StreamId last_stream_ = 0;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <memory_resource>
 #include <utility>
 
 #include "base/file.h"
+#include "base/huge_pages.h"
 #include "base/text.h"
 #include "serving/load_stream.h"
 
@@ -105,7 +107,7 @@ class Generator final : public LoadStreamOwner {
       return Error::invalid_argument("a load without a request");
     PJ_TRY(loop_, EventLoop::create(clock_));
     PJ_TRY(client_, HttpClient::create(*loop_, options_.url, options_.http));
-    context_.reset(new LoadContext{*loop_, *client_, reader_, options_, set_.is_streamed});
+    context_.reset(new LoadContext{*loop_, *client_, reader_, places_, options_, set_.is_streamed});
     fields_ = {{"Content-Type", "application/json"},
                {"Accept", set_.is_streamed ? "text/event-stream" : "application/json"},
                {"User-Agent", "perjoule"}};
@@ -184,7 +186,8 @@ class Generator final : public LoadStreamOwner {
     const std::size_t index = next_++;
     const LoadRequest& request = set_.requests[(first_ + index) % set_.requests.size()];
     records_.emplace_back();
-    streams_.push_back(std::make_unique<LoadStream>(*context_, index, *this));
+    streams_.emplace_back(allocator_.new_object<LoadStream>(*context_, index, *this),
+                          Away{allocator_});
     ++open_;
     send_delays_.push_back(clock_.now() - scheduled);
     const Outcome opened = streams_[index]->open(
@@ -257,11 +260,19 @@ class Generator final : public LoadStreamOwner {
     return run;
   }
 
+  /// Gives a stream's place back.
+  struct Away {
+    std::pmr::polymorphic_allocator<> allocator;
+    void operator()(LoadStream* stream) { allocator.delete_object(stream); }
+  };
+
   const RequestSet& set_;
   const LoadOptions& options_;
   const Clock& clock_;
   StreamEventReader reader_;
   std::vector<HttpField> fields_;
+  HugePagePool places_;  ///< of the streams
+  std::pmr::polymorphic_allocator<> allocator_{&places_};
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<HttpClient> client_;
   std::unique_ptr<LoadContext> context_;
@@ -273,7 +284,7 @@ class Generator final : public LoadStreamOwner {
   std::size_t next_ = 0;
   std::size_t open_ = 0;
   std::vector<RequestRecord> records_;
-  std::vector<std::unique_ptr<LoadStream>> streams_;  ///< null where they have ended
+  std::vector<std::unique_ptr<LoadStream, Away>> streams_;  ///< null where they have ended
   std::vector<Seconds> send_delays_;
   std::vector<Seconds> loop_delays_;
   Instant next_progress_;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/text.h"
 #include "net/test_certificate.h"
 #include "serving/test_load_server.h"
 
@@ -286,6 +287,44 @@ TEST(LoadGenerator, ItSaysWhenItWasTheBottleneck) {
   EXPECT_EQ(load.bottleneck->code, ErrorCode::kUnavailable);
   EXPECT_THAT(load.bottleneck->message, HasSubstr("the client was the bottleneck"));
   EXPECT_EQ(load.records.size(), 3U) << "what was measured is there to be looked at";
+}
+
+/// A run on a clock that stands still until a response is counted, which then takes two hours.
+LoadRun run_with_slow_counting(std::variant<OpenLoad, ClosedLoad> load) {
+  Seen seen;
+  TestHttpServer server(answering(seen));
+  VirtualClock clock;
+  LoadOptions options = options_for(server.url());
+  options.load = std::move(load);
+  options.stream.tokenizer = [&clock](std::string_view) {
+    clock.advance(Seconds(7200));
+    return std::int64_t{3};
+  };
+  auto made = generate_load(requests(2), options, clock);
+  EXPECT_TRUE(made) << made.error().text();
+  return made ? std::move(*made) : LoadRun{};
+}
+
+TEST(LoadGenerator, AClientThatSendsLateRefusesTheRunAndSaysSo) {
+  // The second request's place came free before the first one's tokens were counted.
+  const LoadRun load = run_with_slow_counting(ClosedLoad{1, 2});
+  ASSERT_TRUE(load.bottleneck);
+  EXPECT_EQ(load.bottleneck->code, ErrorCode::kUnavailable);
+  EXPECT_EQ(load.send_delay.longest, Seconds(7200));
+  EXPECT_THAT(load.bottleneck->message,
+              HasSubstr("one in a hundred of its requests was sent late, by more than " +
+                        to_text(Seconds(7200), 3)));
+  EXPECT_THAT(load.bottleneck->message, HasSubstr(to_text(Seconds(3600), 3) + " that are allowed"));
+  EXPECT_THAT(load.bottleneck->text(), HasSubstr("give it a processor of its own"));
+}
+
+TEST(LoadGenerator, AClientThatStampsLateRefusesTheRunAndSaysSo) {
+  const LoadRun load = run_with_slow_counting(OpenLoad{{Seconds(0)}});
+  ASSERT_TRUE(load.bottleneck);
+  EXPECT_EQ(load.send_delay.longest, Seconds(0));
+  EXPECT_GT(load.loop_delay.longest, Seconds(7100));
+  EXPECT_THAT(load.bottleneck->message,
+              HasSubstr("one in a hundred of its looks at the clock was late"));
 }
 
 TEST(LoadGenerator, NothingIsSentAfterTheTimeForSending) {

@@ -51,10 +51,10 @@ std::string words_for(Failure failure) {
 
 LoadStream::LoadStream(const LoadContext& context, std::size_t index, LoadStreamOwner& owner)
     : context_(context),
-      index_(index),
-      owner_(owner),
       parser_(kLongestEvent),
-      tokens_(context.reader, context.options.stream) {}
+      tokens_(context.reader, context.options.stream, &context.memory),
+      index_(index),
+      owner_(owner) {}
 
 Outcome LoadStream::open(HttpRequest request, Instant scheduled) {
   record_.scheduled = scheduled;

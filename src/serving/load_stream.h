@@ -1,6 +1,7 @@
 // One request of a load: from its sending to its record. Of the load generator alone.
 #pragma once
 
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ struct LoadContext {
   EventLoop& loop;
   HttpClient& client;
   StreamEventReader& reader;
+  std::pmr::memory_resource& memory;  ///< for what each chunk looks at
   const LoadOptions& options;
   bool is_streamed = true;  ///< the response is wanted as events
 };
@@ -65,20 +67,23 @@ class LoadStream final : public HttpReader {
   void disarm();
   void look_at_deadline();
 
+  // What each piece of the body looks at stands together, and first: with thousands of streams none
+  // of it is in the cache.
   const LoadContext& context_;
+  bool is_refused_ = false;
+  bool has_events_ = false;
+  Instant last_piece_;
+  std::size_t chunks_ = 0;  ///< that there were when last_chunk_ was stamped
+  Instant last_chunk_;
+  SseParser parser_;
+  TokenStream tokens_;
+
   std::size_t index_;
   LoadStreamOwner& owner_;
   HttpClient::StreamId stream_ = 0;
   RequestRecord record_;
-  SseParser parser_;
-  TokenStream tokens_;
-  bool is_refused_ = false;
-  bool has_events_ = false;
   std::string text_;         ///< of a body that is no stream of events
   std::string retry_after_;  ///< the field's own words
-  Instant last_piece_;
-  std::size_t chunks_ = 0;  ///< that there were when last_chunk_ was stamped
-  Instant last_chunk_;
   int times_sent_ = 0;
   EventLoop::TimerId timer_ = 0;
   Instant timer_at_;

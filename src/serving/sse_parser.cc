@@ -9,7 +9,7 @@ void SseParser::clear() {
   line_.clear();
   type_.clear();
   data_.clear();
-  is_dispatched_ = after_cr_ = too_long_ = false;
+  has_only_ = is_dispatched_ = after_cr_ = too_long_ = false;
   is_first_line_ = true;
 }
 
@@ -36,7 +36,14 @@ void SseParser::forget_dispatched() {
   if (!is_dispatched_) return;
   type_.clear();
   data_.clear();
-  is_dispatched_ = false;
+  has_only_ = is_dispatched_ = false;
+}
+
+void SseParser::keep_only() {
+  if (!has_only_) return;
+  data_ = only_;
+  data_ += '\n';
+  has_only_ = false;
 }
 
 bool SseParser::next_event() {
@@ -51,37 +58,38 @@ bool SseParser::next_event() {
     }
     const std::string_view part = bytes_.substr(0, std::min(lf_, cr_));
     too_long_ = line_.size() + part.size() > longest_;
-    if (too_long_) return false;
+    if (too_long_) break;
     const bool has_end = part.size() < bytes_.size();
     pass(part.size());
     if (!has_end) {
       line_.append(part);
-      return false;
+      break;
     }
     after_cr_ = cr_ == 0;
     pass_line_end();
     bool ends_event = false;
     if (line_.empty()) {
-      ends_event = take_line(part);
+      ends_event = take_line(part, true);
     } else {
       line_.append(part);
-      ends_event = take_line(line_);
+      ends_event = take_line(line_, false);
       line_.clear();
     }
-    if (ends_event && !data_.empty()) return is_dispatched_ = true;
+    if (ends_event && has_data()) return is_dispatched_ = true;
     if (ends_event) type_.clear();
   }
+  keep_only();
   return false;
 }
 
 bool SseParser::end() {
   forget_dispatched();
-  if (!too_long_ && !line_.empty()) take_line(line_);
+  if (!too_long_ && !line_.empty()) take_line(line_, false);
   line_.clear();
-  return is_dispatched_ = !too_long_ && !data_.empty();
+  return is_dispatched_ = !too_long_ && has_data();
 }
 
-bool SseParser::take_line(std::string_view line) {
+bool SseParser::take_line(std::string_view line, bool is_in_place) {
   if (is_first_line_) {
     is_first_line_ = false;
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -94,6 +102,12 @@ bool SseParser::take_line(std::string_view line) {
   std::string_view value = colon == std::string_view::npos ? "" : line.substr(colon + 1);
   if (!value.empty() && value.front() == ' ') value.remove_prefix(1);
   if (field == "data") {
+    if (is_in_place && !has_data()) {
+      only_ = value;
+      has_only_ = true;
+      return false;
+    }
+    keep_only();
     if (data_.size() + value.size() > longest_) {
       too_long_ = true;
       return false;

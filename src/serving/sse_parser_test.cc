@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -203,6 +204,40 @@ RC_GTEST_PROP(SseParserProperty, AnyCuttingGivesTheStandardsEvents, ()) {
   const Answer expected = slow_answer_to(text);
   RC_ASSERT(answer_to({text}) == expected);
   RC_ASSERT(answer_to(pieces) == expected);
+}
+
+TEST(SseParser, AnEventThatLiesWholeInTheBytesIsNotCopied) {
+  const std::string text = "event: note\ndata: {\"a\":1}\n\n:\ndata: b\ndata: c\n\n";
+  SseParser parser(kLongest);
+  std::vector<bool> in_place;
+  parser.read(text, [&](const SseEvent& event) {
+    in_place.push_back(event.data.data() >= text.data() &&
+                       event.data.data() < text.data() + text.size());
+  });
+  EXPECT_EQ(in_place, (std::vector<bool>{true, false})) << "two lines are joined, and so copied";
+}
+
+TEST(SseParser, NothingOfABufferThatIsGoneIsReadAfterALineThatIsTooLong) {
+  SseParser parser(8);
+  const auto none = [](const SseEvent& event) { ADD_FAILURE() << event.data; };
+  for (const char* piece : {"data: a\ndata: too long\n", "data: b\n\n"}) {
+    const auto bytes = std::make_unique<std::string>(std::string(piece) + std::string(64, ':'));
+    parser.read(*bytes, none);
+  }
+  parser.finish(none);
+  EXPECT_TRUE(parser.too_long());
+}
+
+TEST(SseParser, DataWhoseBytesGoBeforeTheEventEndsAreKept) {
+  SseParser parser(kLongest);
+  Events events;
+  const auto take = [&](const SseEvent& event) { events.emplace_back(event.type, event.data); };
+  for (const char* piece : {"data: first\n", "data: second\n", "\ndata: third\n", "\n"}) {
+    // Elsewhere each time, and gone at once: what is read of it afterwards a sanitizer sees.
+    const auto bytes = std::make_unique<std::string>(piece);
+    parser.read(*bytes, take);
+  }
+  EXPECT_EQ(events, (Events{{"", "first\nsecond"}, {"", "third"}}));
 }
 
 }  // namespace

@@ -10,9 +10,14 @@ namespace perjoule {
 
 /// More choices than a server gives: an index beyond it is nonsense.
 constexpr std::uint32_t kMostChoices = 1024;
+/// Room that is there before the first event comes.
+constexpr std::size_t kFirstChunks = 64;
 
-TokenStream::TokenStream(StreamEventReader& reader, TokenStreamOptions options)
-    : reader_(reader), options_(std::move(options)) {}
+TokenStream::TokenStream(StreamEventReader& reader, TokenStreamOptions options,
+                         std::pmr::memory_resource* memory)
+    : reader_(reader), chunks_(memory), options_(std::move(options)) {
+  chunks_.reserve(kFirstChunks);
+}
 
 void TokenStream::note_byte(Instant at) {
   if (!response_.first_byte) response_.first_byte = at;
@@ -59,7 +64,7 @@ void TokenStream::take_body(std::string_view json, Instant at) {
 
 void TokenStream::take_event(const StreamEvent& event, Instant at) {
   if (event.error && !error_) error_ = event.error;
-  const std::size_t chunks_before = response_.chunks.size();
+  const std::size_t chunks_before = chunks_.size();
   if (!event.choices.empty()) {
     if (!response_.first_chunk) response_.first_chunk = at;
     response_.last_chunk = at;
@@ -83,7 +88,7 @@ void TokenStream::take_part(const ChoicePart& part, Instant at) {
   if (!part.has_text()) return;
   const std::size_t bytes =
       part.content.size() + part.reasoning.size() + part.tool_call.size() + part.refusal.size();
-  Chunk& chunk = response_.chunks.emplace_back();
+  Chunk& chunk = chunks_.emplace_back();
   chunk.at = at;
   chunk.text_bytes = static_cast<std::uint32_t>(bytes);
   chunk.choice = part.index;
@@ -112,34 +117,38 @@ void TokenStream::take_usage(const UsageReport& usage, const StreamEvent& event,
   usage_.output = std::max(before, *usage.output);
   if (event.choices.empty()) return;
 
-  const std::size_t added = response_.chunks.size() - chunks_before;
+  const std::size_t added = chunks_.size() - chunks_before;
   if (*usage.output > 0) chunks_with_usage_ += added;
   auto increment = static_cast<std::uint32_t>(*usage_.output - before);
   if (increment == 0) return;
   if (added == 0) {
-    response_.chunks.push_back(
-        {.at = at, .tokens = increment, .choice = event.choices.front().index});
+    chunks_.push_back({.at = at, .tokens = increment, .choice = event.choices.front().index});
     return;
   }
   // One event for several choices: a token each, and the last one takes the rest.
-  for (std::size_t i = chunks_before; i + 1 < response_.chunks.size() && increment > 0; ++i) {
-    response_.chunks[i].tokens = 1;
+  for (std::size_t i = chunks_before; i + 1 < chunks_.size() && increment > 0; ++i) {
+    chunks_[i].tokens = 1;
     --increment;
   }
-  response_.chunks.back().tokens += increment;
+  chunks_.back().tokens += increment;
 }
 
 TokenStream::Choice& TokenStream::choice(std::uint32_t index) {
-  for (Choice& known : choices_) {
+  if (choices_ > 0 && first_choice_.index == index) return first_choice_;
+  for (Choice& known : other_choices_) {
     if (known.index == index) return known;
   }
-  choices_.push_back({.index = index, .answer = {}, .reasoning = {}});
-  return choices_.back();
+  if (choices_++ == 0) {
+    first_choice_.index = index;
+    return first_choice_;
+  }
+  other_choices_.push_back({.index = index, .answer = {}, .reasoning = {}});
+  return other_choices_.back();
 }
 
 bool TokenStream::all_finished() const {
-  return choices_.size() >= options_.choices &&
-         std::all_of(choices_.begin(), choices_.end(),
+  return choices_ >= options_.choices && (choices_ == 0 || first_choice_.is_finished) &&
+         std::all_of(other_choices_.begin(), other_choices_.end(),
                      [](const Choice& choice) { return choice.is_finished; });
 }
 
@@ -161,24 +170,28 @@ void TokenStream::settle_ending(ResponseEnd& end) {
   }
 }
 
+void TokenStream::count_tokens(const Choice& choice, CountEvidence& evidence) const {
+  if (!choice.answer.empty()) *evidence.tokenizer_answer += options_.tokenizer(choice.answer);
+  if (!choice.reasoning.empty())
+    *evidence.tokenizer_reasoning += options_.tokenizer(choice.reasoning);
+}
+
 ResponseEnd TokenStream::finish() {
   ResponseEnd end;
   settle_ending(end);
-  response_.choices = static_cast<std::uint32_t>(choices_.size());
+  response_.choices = static_cast<std::uint32_t>(choices_);
   CountEvidence evidence;
   evidence.usage = usage_;
   evidence.is_running =
       response_.is_streamed && text_chunks_ > 0 && chunks_with_usage_ == text_chunks_;
   if (options_.tokenizer && text_chunks_ > 0) {
     evidence.tokenizer_answer = evidence.tokenizer_reasoning = 0;
-    for (const Choice& choice : choices_) {
-      if (!choice.answer.empty()) *evidence.tokenizer_answer += options_.tokenizer(choice.answer);
-      if (!choice.reasoning.empty())
-        *evidence.tokenizer_reasoning += options_.tokenizer(choice.reasoning);
-    }
+    count_tokens(first_choice_, evidence);
+    for (const Choice& choice : other_choices_) count_tokens(choice, evidence);
   }
+  response_.chunks.assign(chunks_.begin(), chunks_.end());
   settle_counts(evidence, response_);
-  if (options_.keep_text && !choices_.empty()) response_.text = std::move(choices_.front().answer);
+  if (options_.keep_text) response_.text = std::move(first_choice_.answer);
   end.response = std::move(response_);
   return end;
 }

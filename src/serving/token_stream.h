@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "serving/request_record.h"
 #include "serving/sse_parser.h"
 #include "serving/stream_event.h"
+#include "serving/token_counts.h"
 
 namespace perjoule {
 
@@ -49,7 +51,9 @@ struct ResponseEnd {
 class TokenStream {
  public:
   /// The reader may serve many streams of one thread, and must outlive them.
-  explicit TokenStream(StreamEventReader& reader, TokenStreamOptions options = {});
+  /// What a stream looks at with each event is taken from `memory`.
+  explicit TokenStream(StreamEventReader& reader, TokenStreamOptions options = {},
+                       std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
   /// A byte of the response came; the first call counts.
   void note_byte(Instant at);
@@ -60,7 +64,7 @@ class TokenStream {
 
   /// "[DONE]" was seen: nothing more is to come.
   bool is_done() const { return done_; }
-  std::size_t chunks() const { return response_.chunks.size(); }
+  std::size_t chunks() const { return chunks_.size(); }
 
   /// The response has ended, as far as it came; the stream is of no more use.
   ResponseEnd finish();
@@ -78,19 +82,25 @@ class TokenStream {
   void take_usage(const UsageReport& usage, const StreamEvent& event, std::size_t chunks_before,
                   Instant at);
   Choice& choice(std::uint32_t index);
+  void count_tokens(const Choice& choice, CountEvidence& evidence) const;
   bool all_finished() const;
   void settle_ending(ResponseEnd& end);
 
+  // What each event looks at stands together, and first.
   StreamEventReader& reader_;
-  TokenStreamOptions options_;
-  Response response_;
-  std::vector<Choice> choices_;
-  UsageReport usage_;                  ///< the largest that was told
-  std::size_t text_chunks_ = 0;        ///< chunks with text ...
-  std::size_t chunks_with_usage_ = 0;  ///< ... and those of them whose event told a running count
   bool done_ = false;
   bool is_malformed_ = false;
   bool last_is_malformed_ = false;  ///< cut off, perhaps
+  std::pmr::vector<Chunk> chunks_;  ///< the response's, until its end
+  std::size_t choices_ = 0;         ///< that were seen
+  Choice first_choice_;
+  std::size_t text_chunks_ = 0;        ///< chunks with text ...
+  std::size_t chunks_with_usage_ = 0;  ///< ... and those of them whose event told a running count
+  UsageReport usage_;                  ///< the largest that was told
+  Response response_;
+
+  std::vector<Choice> other_choices_;
+  TokenStreamOptions options_;
   std::optional<ServerError> error_;
 };
 
