@@ -1,5 +1,5 @@
-// Joules a token as stated against the simulated GPU's truth: servers on eight simulated GPUs, loads
-// over sockets in real time, sensors whose gain and offset are drawn anew for each run.
+// Joules a token as stated against the simulated GPU's truth: servers on eight simulated GPUs,
+// loads over sockets in real time, sensors whose gain and offset are drawn anew for each run.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -112,7 +112,8 @@ Told one_run(twin::World& world, Device& device, int index, int port, std::uint6
   settings.load.url = pb::must(HttpUrl::parse("http://127.0.0.1:" + std::to_string(port)));
   settings.load.token_variable.clear();
   settings.load.load = ClosedLoad{kBatch, kRequests};
-  settings.load.most_delay = Seconds(1);  // eight loads on one machine; the delay is in the interval
+  settings.load.most_delay =
+      Seconds(1);  // eight loads on one machine; the delay is in the interval
   TruthCourse truth(world, index);
   const BenchRun run = pb::must(run_bench(meter, requests(seed), settings));
   const BenchFigures figures =
@@ -133,8 +134,8 @@ Told one_run(twin::World& world, Device& device, int index, int port, std::uint6
 int main() {
   const std::string path = "/tmp/perjoule-serving-" + std::to_string(::getpid());
   std::remove(path.c_str());
-  twin::World world = pb::must(twin::World::create(
-      path, std::vector<std::string>(kDevices, "h100"), twin::ClockMode::kReal));
+  twin::World world = pb::must(twin::World::create(path, std::vector<std::string>(kDevices, "h100"),
+                                                   twin::ClockMode::kReal));
   ::setenv(twin::kEnvironmentVariable, path.c_str(), 1);
   Roots roots;
   roots.nvml = PERJOULE_STANDIN;
@@ -185,13 +186,14 @@ int main() {
   ::unsetenv(twin::kEnvironmentVariable);
   std::remove(path.c_str());
   const double share = 100.0 * chosen.covered / std::max(1, chosen.runs);
-  pb::print({.figure = "serving_truth",
-             .value = share,
-             .unit = "%",
-             .bar = ">= 90",
-             .pass = share >= 90 && chosen.runs >= 100,
-             .detail = fmt::format("stated interval (k = 2) of J a token holds the simulated GPU's "
-                                   "truth in {}; by the stationary window {}, ML.ENERGY's {}, the "
-                                   "whole run {}",
-                                   chosen.text(), stationary.text(), full_batch.text(), whole.text())});
+  pb::print(
+      {.figure = "serving_truth",
+       .value = share,
+       .unit = "%",
+       .bar = ">= 90",
+       .pass = share >= 90 && chosen.runs >= 100,
+       .detail = fmt::format("stated interval (k = 2) of J a token holds the simulated GPU's "
+                             "truth in {}; by the stationary window {}, ML.ENERGY's {}, the "
+                             "whole run {}",
+                             chosen.text(), stationary.text(), full_batch.text(), whole.text())});
 }

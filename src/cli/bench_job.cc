@@ -42,7 +42,9 @@ std::vector<Option> bench_measuring_options() {
 Result<BenchMachine> BenchMachine::find(const Arguments& arguments, const Clock& clock) {
   BenchMachine machine;
   PJ_TRY(std::vector<std::string> words, arguments.list("sources"));
-  if (words.size() == 1 && words.front() == "none") return machine;
+  // What Prometheus tells of is another machine's; this one's is wanted only where it is named.
+  const bool is_elsewhere = words.empty() && arguments.has("prometheus");
+  if (is_elsewhere || (words.size() == 1 && words.front() == "none")) return machine;
   PJ_TRY(machine.inventory_, find_machine(clock));
   if (words.empty()) {
     for (const auto& device : machine.inventory_.devices) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/bench_job.h"
 #include "cli/bench_load.h"
+#include "cli/bench_remote.h"
 #include "cli/bench_view.h"
 #include "cli/machine.h"
 #include "cli/measure_options.h"
@@ -90,28 +91,54 @@ Result<std::optional<HttpUrl>> metrics_page(const Arguments& arguments, const Be
   return std::optional<HttpUrl>();
 }
 
+/// All that is known before a request is sent.
+struct Job {
+  BenchAsk ask;
+  BenchSettings settings;
+  BenchContext context;
+  RequestSet set;
+};
+
+Result<Job> read_job(const Arguments& arguments) {
+  Job job;
+  PJ_TRY(job.ask, read_ask(arguments));
+  PJ_TRY(BenchLoadPlan plan, read_bench_load(arguments));
+  PJ_TRY(job.context, read_bench_context(arguments));
+  job.context.task = arguments.has("task-name") ? arguments.value("task-name") : plan.task;
+  job.context.model.id = plan.model;
+  job.context.load = plan.stated;
+  job.context.notes = std::move(plan.notes);
+  if (job.ask.max_num_seqs)
+    job.context.max_num_seqs = static_cast<std::int64_t>(*job.ask.max_num_seqs);
+  PJ_TRY(job.settings.every, read_period(arguments));
+  PJ_TRY(job.settings.metrics, metrics_page(arguments, plan));
+  if (!job.settings.metrics && !arguments.has("no-metrics")) {
+    job.context.notes.push_back(
+        "the server shows no counters of its own at /metrics (--metrics URL)");
+  }
+  job.settings.load = std::move(plan.options);
+  job.set = std::move(plan.set);
+  return job;
+}
+
+Outcome write_records(const std::string& path, const BenchRun& run) {
+  std::string lines;
+  for (const RequestRecord& record : run.load.records)
+    lines += request_line(record, run.load.begun);
+  return write_file_atomically(path, lines);
+}
+
 Result<int> measure(const Arguments& arguments) {
   PJ_CHECK(check_bench_outputs(arguments));
-  PJ_TRY(const BenchAsk ask, read_ask(arguments));
-  BenchSettings settings;
-  PJ_TRY(settings.every, read_period(arguments));
   const RealClock clock;
   PJ_TRY(BenchMachine machine, BenchMachine::find(arguments, clock));
-  PJ_TRY(BenchLoadPlan plan, read_bench_load(arguments));
-  PJ_TRY(BenchContext context, read_bench_context(arguments));
-  context.task = arguments.has("task-name") ? arguments.value("task-name") : plan.task;
-  context.model.id = plan.model;
-  context.load = plan.stated;
-  context.notes = plan.notes;
-  machine.describe(context);
-  if (ask.max_num_seqs) context.max_num_seqs = static_cast<std::int64_t>(*ask.max_num_seqs);
-  PJ_TRY(settings.metrics, metrics_page(arguments, plan));
-  if (!settings.metrics && !arguments.has("no-metrics"))
-    context.notes.push_back("the server shows no counters of its own at /metrics (--metrics URL)");
-  settings.load = std::move(plan.options);
+  PJ_TRY(const auto remote, RemoteGpus::find(arguments, clock));
+  PJ_TRY(Job job, read_job(arguments));
+  machine.describe(job.context);
+  if (remote) remote->describe(job.context);
   Progress progress;
   if (progress.live()) {
-    settings.load.progress = [&progress](const LoadProgress& now) {
+    job.settings.load.progress = [&progress](const LoadProgress& now) {
       progress.show(
           static_cast<double>(now.ended) / static_cast<double>(now.total),
           fmt::format("{} of {} requests, {} open", now.ended, now.total, now.sent - now.ended));
@@ -119,18 +146,17 @@ Result<int> measure(const Arguments& arguments) {
   }
   PJ_TRY(const auto signals, StopOnSignal::start());
   Meter meter(machine.sources(), clock, kTimelineBytes, machine.calibrations());
-  PJ_TRY(const BenchRun run, run_bench(meter, plan.set, settings, signals->token()));
-  if (signals->signal() != 0) context.notes.push_back("ended early by a signal");
-  PJ_TRY(const BenchFigures figures, bench_figures(run, ask));
-  const BenchResult result = bench_result(figures, run, context);
-  const Json document = bench_document(result, figures, run, context);
-  if (arguments.has("records")) {
-    std::string lines;
-    for (const RequestRecord& record : run.load.records)
-      lines += request_line(record, run.load.begun);
-    PJ_CHECK(write_file_atomically(arguments.value("records"), lines));
+  PJ_TRY(const BenchRun run, run_bench(meter, job.set, job.settings, signals->token()));
+  if (signals->signal() != 0) job.context.notes.push_back("ended early by a signal");
+  if (remote) {
+    remote->wait_for(run);
+    job.ask.remote = remote->meter(run);
   }
-  PJ_CHECK(deliver_bench(arguments, document, bench_text(result, figures, run, context)));
+  PJ_TRY(const BenchFigures figures, bench_figures(run, job.ask));
+  const BenchResult result = bench_result(figures, run, job.context);
+  if (arguments.has("records")) PJ_CHECK(write_records(arguments.value("records"), run));
+  PJ_CHECK(deliver_bench(arguments, bench_document(result, figures, run, job.context),
+                         bench_text(result, figures, run, job.context)));
   if (signals->signal() != 0) return kSignalled + signals->signal();
   return result.validity.empty() ? kDone : kAnswerIsNo;
 }
@@ -148,8 +174,9 @@ Verb bench_run_verb() {
   verb.description =
       "Sends requests to an OpenAI-compatible server and measures the GPUs meanwhile: energy per "
       "output token, per token and per response at steady state, with uncertainty, beside the "
-      "latencies of docs/bench.md. The GPUs are this machine's (--sources); for a server elsewhere "
-      "--sources none measures latencies alone.\n\n"
+      "latencies of docs/bench.md. The GPUs are this machine's (--sources); those of a server "
+      "elsewhere "
+      "are measured by --prometheus, or not at all (--sources none).\n\n"
       "Loads are open (--rate, --replay, or all at once) or closed (--concurrency). The window of "
       "the figures is the longest stretch in which running requests, token rate and power are "
       "stationary, or ML.ENERGY's between full batches (--max-num-seqs); both are printed. A run "
@@ -160,6 +187,8 @@ Verb bench_run_verb() {
   verb.options = bench_load_options();
   const std::vector<Option> measuring = bench_measuring_options();
   verb.options.insert(verb.options.end(), measuring.begin(), measuring.end());
+  const std::vector<Option> remote = bench_remote_options();
+  verb.options.insert(verb.options.end(), remote.begin(), remote.end());
   verb.takes_command = true;
   verb.instead_of_command = {"url"};
   verb.examples = {

@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "base/text.h"
+
 namespace perjoule {
 namespace {
 
-constexpr std::size_t kLargest = 64U << 20U;
-constexpr Seconds kPatience{10};
-
 class PageReader final : public HttpReader {
  public:
-  explicit PageReader(EventLoop& loop) : loop_(loop) {}
+  PageReader(EventLoop& loop, std::size_t most) : loop_(loop), most_(most) {}
 
   void sent(Instant at) override { page_.sent = at; }
   void head(const HttpHead& head, Instant at) override {
@@ -18,7 +19,7 @@ class PageReader final : public HttpReader {
     page_.begun = at;
   }
   void body(std::string_view piece, Instant /*at*/) override {
-    is_too_large_ |= page_.body.size() + piece.size() > kLargest;
+    is_too_large_ |= page_.body.size() + piece.size() > most_;
     if (!is_too_large_) page_.body.append(piece);
   }
   void ended(const HttpEnd& end) override {
@@ -26,41 +27,49 @@ class PageReader final : public HttpReader {
     loop_.stop();
   }
 
+  bool has_ended() const { return end_.has_value(); }
   Result<HttpPage> take(const std::string& where) {
-    if (end_.outcome != HttpOutcome::kComplete)
-      return Error::unavailable(where + ": " + end_.message);
+    if (end_->outcome != HttpOutcome::kComplete)
+      return Error::unavailable(where + ": " + end_->message);
     if (is_too_large_)
-      return Error::out_of_range(fmt::format("{}: more than {} MiB", where, kLargest >> 20U));
+      return Error::out_of_range(fmt::format("{}: more than {} MiB", where, most_ >> 20U));
     return std::move(page_);
   }
 
  private:
   EventLoop& loop_;
+  std::size_t most_;
   HttpPage page_;
-  HttpEnd end_;
+  std::optional<HttpEnd> end_;
   bool is_too_large_ = false;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<HttpFetcher>> HttpFetcher::create(const Clock& clock, const HttpUrl& url,
-                                                         HttpClientOptions options) {
-  if (!options.timeouts.response) options.timeouts.response = kPatience;
-  if (!options.timeouts.idle) options.timeouts.idle = kPatience;
+                                                         const HttpClientOptions& options,
+                                                         const FetchLimits& limits) {
   PJ_TRY(auto loop, EventLoop::create(clock));
-  std::unique_ptr<HttpFetcher> fetcher(new HttpFetcher(std::move(loop)));
+  std::unique_ptr<HttpFetcher> fetcher(new HttpFetcher(std::move(loop), limits));
   PJ_TRY(fetcher->client_, HttpClient::create(*fetcher->loop_, url, options));
   return fetcher;
 }
 
-Result<HttpPage> HttpFetcher::get(const std::string& path, std::vector<HttpField> fields) {
-  PageReader reader(*loop_);
-  HttpRequest request;
-  request.path = path;
-  request.fields = std::move(fields);
-  PJ_CHECK(client_->open(std::move(request), reader));
+Result<HttpPage> HttpFetcher::ask(HttpRequest request) {
+  const std::string where = client_->url().text() + request.path;
+  PageReader reader(*loop_, limits_.bytes);
+  PJ_TRY(const HttpClient::StreamId stream, client_->open(std::move(request), reader));
+  const EventLoop::TimerId timer =
+      loop_->call_at(loop_->clock().now() + limits_.time, [this] { loop_->stop(); });
   loop_->run();
-  return reader.take(client_->url().text() + path);
+  loop_->cancel(timer);
+  if (reader.has_ended()) return reader.take(where);
+  client_->cancel(stream);
+  return Error::timeout(fmt::format("{}: no whole answer in {}", where, to_text(limits_.time, 3)));
+}
+
+Result<HttpPage> HttpFetcher::get(const std::string& path, std::vector<HttpField> fields) {
+  return ask({.path = path, .fields = std::move(fields)});
 }
 
 }  // namespace perjoule

@@ -1,4 +1,4 @@
-// One GET at a time, waited for: pages that are read now and again, such as /metrics.
+// One request at a time, waited for: pages that are read now and again, such as /metrics.
 //
 //   PJ_TRY(auto fetcher, HttpFetcher::create(clock, url, {}));
 //   PJ_TRY(const HttpPage page, fetcher->get("/metrics"));     // page.status, page.body
@@ -24,22 +24,31 @@ struct HttpPage {
   Instant begun;  ///< the response's head was read
 };
 
+struct FetchLimits {
+  Seconds time = Seconds(10);      ///< from asking until the last byte, connecting and all
+  std::size_t bytes = 64U << 20U;  ///< of the body
+};
+
 class HttpFetcher {
  public:
-  /// As HttpClient::create. Where the options have no time-outs for the response, 10 s are taken.
+  /// As HttpClient::create.
   static Result<std::unique_ptr<HttpFetcher>> create(const Clock& clock, const HttpUrl& url,
-                                                     HttpClientOptions options);
+                                                     const HttpClientOptions& options,
+                                                     const FetchLimits& limits = {});
 
-  /// Whatever its status. unavailable where there is no whole response, and out_of_range where it
-  /// is larger than 64 MiB.
+  /// Whatever its status. timeout and out_of_range beyond the limits, unavailable where there is no
+  /// whole response for another reason.
+  Result<HttpPage> ask(HttpRequest request);
   Result<HttpPage> get(const std::string& path, std::vector<HttpField> fields = {});
   const HttpUrl& url() const { return client_->url(); }
 
  private:
-  explicit HttpFetcher(std::unique_ptr<EventLoop> loop) : loop_(std::move(loop)) {}
+  HttpFetcher(std::unique_ptr<EventLoop> loop, FetchLimits limits)
+      : loop_(std::move(loop)), limits_(limits) {}
 
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<HttpClient> client_;
+  FetchLimits limits_;
 };
 
 }  // namespace perjoule

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "net/http_fetch.h"
 
 namespace perjoule {
 namespace {
@@ -97,29 +98,6 @@ std::string encoded(std::string_view text) {
 /// Milliseconds are what servers keep.
 std::string seconds_text(Seconds time) { return fixed(time.value(), 3); }
 
-/// One answer, whole.
-class Collector final : public HttpReader {
- public:
-  explicit Collector(EventLoop& loop) : loop_(loop) {}
-  void head(const HttpHead& head, Instant /*at*/) override { status = head.status; }
-  void body(std::string_view piece, Instant /*at*/) override {
-    is_too_long = is_too_long || text.size() + piece.size() > kLongestAnswer;
-    if (!is_too_long) text += piece;
-  }
-  void ended(const HttpEnd& how) override {
-    end = how;
-    loop_.stop();
-  }
-
-  int status = 0;
-  std::string text;
-  bool is_too_long = false;
-  std::optional<HttpEnd> end;
-
- private:
-  EventLoop& loop_;
-};
-
 }  // namespace
 
 std::string_view PromSeries::label(std::string_view name) const {
@@ -183,8 +161,8 @@ Result<PromAnswer> Prometheus::ask(const std::string& path, const std::string& f
   constexpr int kForbidden = 403;
   constexpr int kNotFound = 404;
   const std::string where = options_.url.text();
-  PJ_TRY(const auto loop, EventLoop::create(clock_));
-  PJ_TRY(const auto client, HttpClient::create(*loop, options_.url, options_.http));
+  PJ_TRY(const auto fetcher, HttpFetcher::create(clock_, options_.url, options_.http,
+                                                 {options_.timeout, kLongestAnswer}));
   HttpRequest request{.method = "POST", .path = path};
   request.fields = {{"Content-Type", "application/x-www-form-urlencoded"},
                     {"Accept", "application/json"}};
@@ -195,36 +173,30 @@ Result<PromAnswer> Prometheus::ask(const std::string& path, const std::string& f
     request.fields.push_back({"Authorization", "Bearer " + token});
   request.body = std::make_shared<const std::string>(
       form + "&timeout=" + std::to_string(std::llround(options_.timeout.value() * 1e3)) + "ms");
-  Collector answer(*loop);
-  PJ_TRY(const HttpClient::StreamId stream, client->open(std::move(request), answer));
-  loop->call_at(clock_.now() + options_.timeout, [&loop] { loop->stop(); });
-  loop->run();
-  if (!answer.end) {
-    client->cancel(stream);
-    return Error::timeout("Prometheus did not answer in " + to_text(options_.timeout) + ": " +
-                          where);
+  const auto answer = fetcher->ask(std::move(request));
+  if (!answer) {
+    Error error = answer.error();
+    if (error.code == ErrorCode::kOutOfRange)
+      error.remedy = "ask for a shorter time, or for fewer series";
+    if (error.code == ErrorCode::kUnavailable)
+      error.remedy = "look at the address, and whether the server runs";
+    error.message = "Prometheus: " + error.message;
+    return tl::unexpected<Error>(std::move(error));
   }
-  if (answer.end->outcome != HttpOutcome::kComplete)
-    return Error::unavailable(
-        "Prometheus is not to be reached: " + where + ": " + answer.end->message,
-        "look at the address, and whether the server runs");
-  if (answer.status == kUnauthorized || answer.status == kForbidden)
+  if (answer->status == kUnauthorized || answer->status == kForbidden)
     return Error::permission_denied(
         "Prometheus lets nobody in without leave: " + where + ": status " +
-            std::to_string(answer.status),
+            std::to_string(answer->status),
         variable.empty() ? "name a variable with a token" : "put a bearer token into " + variable);
-  if (answer.is_too_long)
-    return Error::out_of_range("Prometheus's answer is longer than 256 MiB: " + where,
-                               "ask for a shorter time, or for fewer series");
-  auto parsed = parse_promql_answer(answer.text);
+  auto parsed = parse_promql_answer(answer->body);
   // Refusals have a status of their own, and the server's words in the body.
-  if (answer.status == kOk || (!parsed && parsed.error().code != ErrorCode::kDataLoss))
+  if (answer->status == kOk || (!parsed && parsed.error().code != ErrorCode::kDataLoss))
     return parsed;
-  if (answer.status == kNotFound)
+  if (answer->status == kNotFound)
     return Error::not_found("no Prometheus API stands there: " + where + path,
                             "give the address that its web page has, without what follows it");
   return Error::unavailable("Prometheus cannot answer: " + where + ": status " +
-                            std::to_string(answer.status));
+                            std::to_string(answer->status));
 }
 
 }  // namespace perjoule

@@ -41,9 +41,8 @@ class Figures {
     PJ_CHECK(choose_window());
     const RuleFigures& rule = figures_.rule();
     const SteadyWindow& window = *rule.window;
-    figures_.used = measurement_between(run_.courses, window.from, window.until);
-    const SteadyWindow all = whole_run(run_);
-    figures_.whole = measurement_between(run_.courses, all.from, all.until);
+    figures_.used = measured(window);
+    figures_.whole = measured(whole_run(run_));
     figures_.power = figures_.used.mean_power();
     lengths();
     const Energy energy = total();
@@ -104,7 +103,7 @@ class Figures {
     } else {
       figures.window = *window;
       figures.totals = window_totals(run_.load.records, *window);
-      const Energy energy = measurement_between(run_.courses, window->from, window->until).total();
+      const Energy energy = measured(*window).total();
       figures.output_token = per(energy, static_cast<double>(figures.totals.output_tokens),
                                  lag_energy(energy, *window));
     }
@@ -112,6 +111,14 @@ class Figures {
   }
 
   Energy total() const { return figures_.used.total(); }
+
+  Measurement measured(const SteadyWindow& window) const {
+    Measurement all = measurement_between(run_.courses, window.from, window.until);
+    if (!ask_.remote) return all;
+    for (SourceMeasurement& one : ask_.remote(window.from, window.until))
+      all.sources.push_back(std::move(one));
+    return all;
+  }
 
   /// What is drawn while a token is on its way from its step to its stamp.
   Joules lag_energy(const Energy& energy, const SteadyWindow& window) const {
@@ -198,6 +205,10 @@ class Figures {
           fmt::format("chunks come in bursts, {:.1f} at a time: gaps between tokens are those of a "
                       "buffer on the way",
                       latency.bursts.chunks_per_burst));
+    }
+    for (const SourceMeasurement& source : figures_.used.sources) {
+      for (const std::string& note : source.notes)
+        figures_.notes.push_back(source.info.id + ": " + note);
     }
     if (run_.missed_ticks > 0)
       figures_.notes.push_back(fmt::format(

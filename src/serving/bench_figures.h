@@ -11,6 +11,7 @@
 // is part of the uncertainty.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,10 +32,14 @@ enum class WindowChoice {
   kWholeRun,    ///< from the first request's sending to the last one's end
 };
 
+/// What meters elsewhere saw between two instants, such as another machine's GPUs by Prometheus.
+using RemoteMeter = std::function<std::vector<SourceMeasurement>(Instant from, Instant until)>;
+
 struct BenchAsk {
   WindowChoice window = WindowChoice::kBest;
   std::optional<std::size_t> max_num_seqs = {};  ///< the server's B, for ML.ENERGY's rule
   LatencyLimits limits = {};                     ///< of goodput; none: it is not asked for
+  RemoteMeter remote = {};                       ///< beside the run's own courses
   double most_failed = 0.01;                     ///< share of requests above which a run is void
 };
 

@@ -1,12 +1,17 @@
 """perjoule bench: a real server's protocol on a simulated GPU, under our load and under others'."""
 import contextlib
 import ctypes
+import http.server
 import json
 import os
 import pathlib
+import shutil
 import signal
+import socket
 import subprocess
+import threading
 import time
+import unittest
 
 from command import COMMAND, CommandTest, TwinTest, library, main
 
@@ -159,6 +164,56 @@ class Scenes:
             none = perjoule("bench", "watch", "--metrics", url, "--for", "1s", "--split", "tenant", status=2)
             assert "model_name" in none.stderr, none.stderr
 
+    def elsewhere(self):
+        """The same GPU by our meter and by a Prometheus that scrapes an exporter of its counter."""
+        exporter_port, prometheus_port = free_port(), free_port()
+        with library(0) as (nvml, device):
+            def page():
+                value, name = ctypes.c_ulonglong(), ctypes.create_string_buffer(96)
+                nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(value))
+                nvml.nvmlDeviceGetUUID(device, name, ctypes.c_uint(96))
+                labels = f'gpu="0",UUID="{name.value.decode()}",modelName="NVIDIA H100 80GB HBM3",Hostname="n1"'
+                return ("# TYPE DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION counter\n"
+                        f"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{{labels}}} {value.value}\n")
+
+            class Exporter(http.server.BaseHTTPRequestHandler):
+                def do_GET(self):
+                    body = page().encode()
+                    self.send_response(200)
+                    self.send_header("Content-Type", "text/plain; version=0.0.4")
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+
+                def log_message(self, *_):
+                    pass
+
+            exporter = http.server.ThreadingHTTPServer(("127.0.0.1", exporter_port), Exporter)
+            threading.Thread(target=exporter.serve_forever, daemon=True).start()
+            config = self.folder / "prometheus.yml"
+            config.write_text("global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs: [{job_name: dcgm, static_configs: "
+                              f"[{{targets: ['127.0.0.1:{exporter_port}']}}]}}]\n")
+            prometheus = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={self.folder / 'tsdb'}",
+                                           f"--web.listen-address=127.0.0.1:{prometheus_port}"], stdout=subprocess.DEVNULL,
+                                          stderr=subprocess.DEVNULL)
+            try:
+                time.sleep(6)
+                with server() as url:
+                    by = ("--prometheus", f"http://127.0.0.1:{prometheus_port}", "--prometheus-age", "100ms")
+                    none = subprocess.run([COMMAND, "bench", "run", "--url", url, *LOAD, *by, "--prometheus-selector", 'Hostname="n2"'],
+                                          capture_output=True, text=True, timeout=60, check=False)
+                    assert none.returncode != 0 and "n2" in none.stderr and none.stdout == "", none
+                    remote = json.loads(perjoule("bench", "run", "--url", url, *LOAD, *by, "--prometheus-selector", 'Hostname="n1"', "--sources",
+                                                 "gpu", "--json").stdout)
+            finally:
+                prometheus.kill()
+                prometheus.wait()
+        # Both are in the document; of the whole run, for its window is short against a scrape.
+        sources = {one["source"]: one["energy"] for one in remote["run"]["energy"]["sources"]}
+        assert len(sources) >= 2, sources
+        ours, theirs = [one["energy"] for one in remote["run"]["energy"]["sources"] if one["energy"]["status"] != "missing"][:2]
+        assert abs(ours["joules"] - theirs["joules"]) <= ours["expanded_j"] + theirs["expanded_j"], (ours, theirs)
+
     def items(self):
         script = "for i in 1 2 3 4; do sleep 0.2; echo >&$PERJOULE_UNIT_FD; done"
         document = json.loads(perjoule("bench", "run", "--items", "8", "--batch", "2", "--model", "sd", "--json", "--", "sh", "-c",
@@ -216,7 +271,6 @@ concurrency = [8, 32]
 
 
 def free_port():
-    import socket
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
@@ -240,6 +294,10 @@ class Bench(TwinTest):
 
     def test_others_load_is_watched(self):
         self.on_twin("watched")
+
+    @unittest.skipUnless(shutil.which("prometheus"), "no Prometheus is installed")
+    def test_gpus_elsewhere_are_measured_by_prometheus(self):
+        self.on_twin("elsewhere")
 
     def test_items_of_a_command(self):
         self.on_twin("items")
