@@ -59,8 +59,8 @@ Result<std::unique_ptr<RemoteGpus>> RemoteGpus::find(const Arguments& arguments,
     return Error::invalid_argument("--prometheus-age " + arguments.value("prometheus-age") +
                                    ": not above 0");
   }
-  std::unique_ptr<RemoteGpus> gpus(new RemoteGpus(
-      std::move(options), arguments.value("prometheus-selector"), *patience, clock));
+  std::unique_ptr<RemoteGpus> gpus(
+      new RemoteGpus(std::move(options), arguments.value("prometheus-selector"), *patience, clock));
   gpus->age_ = *age;
   const Seconds now(static_cast<double>(clock.unix_ns()) * 1e-9);
   PJ_TRY(RemoteEnergy found, gpus->between(now - Seconds(120), now));
@@ -69,7 +69,8 @@ Result<std::unique_ptr<RemoteGpus>> RemoteGpus::find(const Arguments& arguments,
 }
 
 Result<RemoteEnergy> RemoteGpus::between(Seconds from, Seconds until) const {
-  return remote_gpu_energy(server_, {.selector = selector_, .from = from, .until = until, .collected_every = age_});
+  return remote_gpu_energy(
+      server_, {.selector = selector_, .from = from, .until = until, .collected_every = age_});
 }
 
 void RemoteGpus::wait_for(const BenchRun& run) const {
@@ -79,8 +80,8 @@ void RemoteGpus::wait_for(const BenchRun& run) const {
   // A window that lies behind the run is known once there are samples behind it.
   while (clock_.now() < give_up) {
     const auto behind = between(end - Seconds(0.5), end);
-    const bool is_there = behind && behind->total.status != Status::kMissing &&
-                          !behind->total.one_sided();
+    const bool is_there =
+        behind && behind->total.status != Status::kMissing && !behind->total.one_sided();
     if (is_there) return;
     clock_.sleep_until(clock_.now() + kLook);
   }
@@ -92,7 +93,9 @@ RemoteMeter RemoteGpus::meter(const BenchRun& run) const {
     const auto drawn = between(unix_time(run, from), unix_time(run, until));
     if (drawn) {
       for (const RemoteGpu& gpu : drawn->gpus) sources.push_back(source_of(gpu));
-      if (!sources.empty()) sources.front().notes.insert(sources.front().notes.end(), drawn->notes.begin(), drawn->notes.end());
+      if (!sources.empty())
+        sources.front().notes.insert(sources.front().notes.end(), drawn->notes.begin(),
+                                     drawn->notes.end());
       return sources;
     }
     SourceMeasurement missing;

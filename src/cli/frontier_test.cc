@@ -3,29 +3,15 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/parser.h"
+#include "cli/called_verb.h"
 #include "cli/verbs.h"
 
 namespace perjoule::cli {
 namespace {
 
-struct Called {
-  int status = -1;
-  std::string output;
-  std::string complaint;
-};
-
 Called call(std::vector<std::string> words) {
-  words.insert(words.begin(), {"perjoule", "frontier"});
-  std::vector<const char*> argv;
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  Called called;
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  called.status = dispatch({frontier_verb()}, static_cast<int>(argv.size()), argv.data());
-  called.output = ::testing::internal::GetCapturedStdout();
-  called.complaint = ::testing::internal::GetCapturedStderr();
-  return called;
+  words.insert(words.begin(), "frontier");
+  return call_verb({frontier_verb()}, std::move(words));
 }
 
 std::string sweep() {

@@ -7,19 +7,13 @@
 
 #include "base/energy_json.h"
 #include "base/file.h"
-#include "cli/parser.h"
+#include "cli/called_verb.h"
 #include "cli/runs_view.h"
 #include "cli/verbs.h"
 #include "store/sqlite_store.h"
 
 namespace perjoule::cli {
 namespace {
-
-struct Called {
-  int status = -1;
-  std::string output;
-  std::string complaint;
-};
 
 class RunsVerbs : public ::testing::Test {
  protected:
@@ -34,16 +28,8 @@ class RunsVerbs : public ::testing::Test {
   }
 
   Called call(std::vector<std::string> words) {
-    words.insert(words.begin(), {"perjoule", "runs"});
-    std::vector<const char*> argv;
-    for (const std::string& word : words) argv.push_back(word.c_str());
-    Called called;
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    called.status = dispatch(runs_verbs(), static_cast<int>(argv.size()), argv.data());
-    called.output = ::testing::internal::GetCapturedStdout();
-    called.complaint = ::testing::internal::GetCapturedStderr();
-    return called;
+    words.insert(words.begin(), "runs");
+    return call_verb(runs_verbs(), std::move(words));
   }
 
   /// Two runs, "aaa1" older than "aab2".
