@@ -10,8 +10,8 @@
 
 #include "figure.h"
 #include "real_time.h"
-#include "serving/arrivals.h"
-#include "serving/load_generator.h"
+#include "serving/load/arrivals.h"
+#include "serving/load/load_generator.h"
 #include "twin_server.h"
 
 namespace pb = perjoule::bench;

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "figure.h"
-#include "serving/load_generator.h"
+#include "serving/load/load_generator.h"
 
 namespace perjoule::bench {
 namespace {

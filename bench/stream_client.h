@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "serving/request_set.h"
+#include "serving/load/request_set.h"
 #include "stream_sender.h"
 
 namespace perjoule::bench {

@@ -2,11 +2,11 @@
 // every question the leaderboard asks must be answered.
 #include <cstdlib>
 
-#include "serving/claims.h"
-#include "serving/leaderboard.h"
-#include "serving/response_energy.h"
-#include "serving/result_filter.h"
-#include "serving/validity.h"
+#include "serving/board/claims.h"
+#include "serving/board/leaderboard.h"
+#include "serving/board/response_energy.h"
+#include "serving/board/result_filter.h"
+#include "serving/board/validity.h"
 #include "workload/bench_files.h"
 #include "workload/bench_result_json.h"
 #include "workload/mlperf_loadgen.h"

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "net/prometheus_text.h"
-#include "serving/engine_metrics.h"
+#include "serving/engine/engine_metrics.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/json.h"
-#include "serving/request_set.h"
-#include "serving/token_lengths.h"
+#include "serving/load/request_set.h"
+#include "serving/load/token_lengths.h"
 
 namespace {
 

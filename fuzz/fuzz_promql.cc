@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "serving/prometheus_power.h"
+#include "serving/engine/prometheus_power.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace perjoule;

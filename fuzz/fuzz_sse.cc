@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "serving/sse_parser.h"
+#include "serving/stream/sse_parser.h"
 
 namespace {
 

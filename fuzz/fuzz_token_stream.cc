@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "serving/sse_parser.h"
-#include "serving/token_stream.h"
+#include "serving/stream/sse_parser.h"
+#include "serving/stream/token_stream.h"
 
 namespace {
 

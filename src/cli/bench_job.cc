@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/file.h"
@@ -22,6 +23,8 @@ std::vector<Option> bench_measuring_options() {
       {"max-num-seqs", "B", "how many requests the server runs at a time, for ML.ENERGY's window"},
       {"window", "RULE", "best, stationary, full-batch or whole", "best"},
       {"limit", "NAME=TIME,...", "for goodput: ttft, tpot, itl (P99 of a request), e2el", "", true},
+      {"prefill-gpus", "WORD,...",
+       "where prefill and decode have GPUs of their own: those that prefill", "", true},
       {"most-failed", "SHARE", "of the requests, above which the run is void", "0.01"},
       {"items", "N", "with a command: how many images, videos or answers it makes"},
       {"batch", "N", "with a command: how many of them at a time"},
@@ -59,6 +62,21 @@ Result<BenchMachine> BenchMachine::find(const Arguments& arguments, const Clock&
   for (const std::string& note : machine.chosen_.notes) complain(note);
   PJ_TRY(machine.calibrations_, load_calibrations(calibration_path()));
   return machine;
+}
+
+Result<std::vector<std::string>> BenchMachine::prefill_devices(const Arguments& arguments) const {
+  PJ_TRY(const std::vector<std::string> words, arguments.list("prefill-gpus"));
+  if (words.empty()) return std::vector<std::string>();
+  auto chosen = choose_sources(inventory_, words, VisibleVariables::from_environment());
+  if (!chosen && chosen.error().code == ErrorCode::kNotFound)
+    chosen.error().code = ErrorCode::kInvalidArgument;
+  if (!chosen) return fail(chosen, "--prefill-gpus");
+  for (const std::string& device : chosen->devices) {
+    if (std::find(chosen_.devices.begin(), chosen_.devices.end(), device) == chosen_.devices.end())
+      return Error::invalid_argument("--prefill-gpus: " + device + " is not measured",
+                                     "--sources names what is");
+  }
+  return chosen->devices;
 }
 
 void BenchMachine::describe(BenchContext& context) const {

@@ -10,7 +10,7 @@
 #include "device/discovery.h"
 #include "device/selection.h"
 #include "meter/calibration.h"
-#include "serving/bench_document.h"
+#include "serving/bench/bench_document.h"
 
 namespace perjoule::cli {
 
@@ -25,6 +25,8 @@ class BenchMachine {
   static Result<BenchMachine> find(const Arguments& arguments, const Clock& clock);
   const std::vector<Source*>& sources() const { return chosen_.sources; }
   const std::vector<Calibration>& calibrations() const { return calibrations_; }
+  /// The devices of --prefill-gpus, which must be among those measured.
+  Result<std::vector<std::string>> prefill_devices(const Arguments& arguments) const;
   /// The GPUs' name and number where the user has not said them.
   void describe(BenchContext& context) const;
 

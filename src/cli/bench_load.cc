@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "net/http_fetch.h"
-#include "serving/arrivals.h"
-#include "serving/bench_task.h"
+#include "serving/load/arrivals.h"
+#include "serving/load/bench_task.h"
 
 namespace perjoule::cli {
 namespace {
@@ -115,6 +115,8 @@ class LoadReader {
     PJ_CHECK(time("for", options.send_for));
     PJ_CHECK(time("drain", options.drain));
     PJ_CHECK(time("most-delay", options.most_delay));
+    PJ_TRY(const auto retries, read_count(arguments_, "retries", 0));
+    options.most_retries = static_cast<int>(retries.value_or(0));
     PJ_TRY(const auto warm_up, read_count(arguments_, "warm-up", 0));
     options.warm_up = static_cast<std::size_t>(warm_up.value_or(0));
     return {};
@@ -371,6 +373,7 @@ std::vector<Option> bench_load_options() {
       {"first-token-timeout", "TIME", "a request without its first token by then has failed"},
       {"token-timeout", "TIME", "and one with a longer pause between two chunks"},
       {"request-timeout", "TIME", "and one that is longer"},
+      {"retries", "N", "send a request that is refused for now (429, 503) so often again", "0"},
       {"most-delay", "TIME", "the client's own delay (P99) above which the run is void", "10ms"},
   };
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/verb.h"
-#include "serving/load_generator.h"
+#include "serving/load/load_generator.h"
 #include "workload/bench_result.h"
 
 namespace perjoule::cli {

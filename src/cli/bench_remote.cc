@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/table.h"
-#include "serving/bench_document.h"
+#include "serving/bench/bench_document.h"
 
 namespace perjoule::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/verb.h"
-#include "serving/bench_document.h"
-#include "serving/prometheus_power.h"
+#include "serving/bench/bench_document.h"
+#include "serving/engine/prometheus_power.h"
 
 namespace perjoule::cli {
 

@@ -19,7 +19,7 @@
 #include "cli/verbs.h"
 #include "device/selection.h"
 #include "meter/calibration.h"
-#include "serving/bench_run.h"
+#include "serving/bench/bench_run.h"
 
 namespace perjoule::cli {
 namespace {
@@ -135,6 +135,7 @@ Result<int> measure(const Arguments& arguments) {
   PJ_TRY(const auto remote, RemoteGpus::find(arguments, clock));
   PJ_TRY(Job job, read_job(arguments));
   machine.describe(job.context);
+  PJ_TRY(job.ask.prefill_devices, machine.prefill_devices(arguments));
   if (remote) remote->describe(job.context);
   Progress progress;
   if (progress.live()) {

@@ -14,7 +14,7 @@
 #include "cli/stop_on_signal.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "serving/sweep_folder.h"
+#include "serving/bench/sweep_folder.h"
 #include "workload/bench_files.h"
 
 namespace perjoule::cli {

@@ -27,7 +27,7 @@
 
 #include "base/config.h"
 #include "cli/verb.h"
-#include "serving/server_process.h"
+#include "serving/bench/server_process.h"
 
 namespace perjoule::cli {
 

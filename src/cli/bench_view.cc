@@ -7,7 +7,7 @@
 #include "base/energy_text.h"
 #include "base/text.h"
 #include "cli/table.h"
-#include "serving/gpu_tdp.h"
+#include "serving/board/gpu_tdp.h"
 
 namespace perjoule::cli {
 namespace {
@@ -60,11 +60,14 @@ std::string energy_lines(const BenchResult& result, const BenchFigures& figures)
   if (figures.phases) {
     const PhaseEnergy& phases = *figures.phases;
     text += fmt::format(
-        "prefill {} a prompt token, decode {} an output token (by regression over {}): {} of the "
-        "energy is prefill's\n",
+        "prefill {} a prompt token, decode {} an output token (by {}): {} of the energy is "
+        "prefill's\n",
         with_uncertainty(phases.prompt_token, 2 * phases.prompt_sigma),
         with_uncertainty(phases.output_token, 2 * phases.output_sigma),
-        counted(static_cast<double>(phases.batches), "batch"), percent(phases.prefill_share, 0));
+        phases.rule == PhaseRule::kGpus
+            ? std::string("the GPUs of each")
+            : "regression over " + counted(static_cast<double>(phases.batches), "batch"),
+        percent(phases.prefill_share, 0));
   } else {
     text += figures.phases_absent + "\n";
   }

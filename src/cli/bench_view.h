@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "serving/bench_document.h"
+#include "serving/bench/bench_document.h"
 
 namespace perjoule::cli {
 

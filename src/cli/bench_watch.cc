@@ -13,7 +13,7 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "meter/sampler.h"
-#include "serving/live_energy.h"
+#include "serving/engine/live_energy.h"
 
 namespace perjoule::cli {
 namespace {

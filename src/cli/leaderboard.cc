@@ -10,7 +10,7 @@
 #include "cli/leaderboard_view.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "serving/validity.h"
+#include "serving/board/validity.h"
 #include "workload/bench_files.h"
 
 namespace perjoule::cli {

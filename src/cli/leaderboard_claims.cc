@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/table.h"
-#include "serving/claims.h"
+#include "serving/board/claims.h"
 
 namespace perjoule::cli {
 namespace {

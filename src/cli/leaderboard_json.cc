@@ -2,9 +2,9 @@
 #include "base/text.h"
 #include "cli/frontier_view.h"
 #include "cli/leaderboard_view.h"
-#include "serving/energy_stars.h"
-#include "serving/response_energy.h"
-#include "serving/validity.h"
+#include "serving/board/energy_stars.h"
+#include "serving/board/response_energy.h"
+#include "serving/board/validity.h"
 #include "workload/bench_result_json.h"
 
 namespace perjoule::cli {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/verb.h"
-#include "serving/leaderboard.h"
-#include "serving/result_filter.h"
+#include "serving/board/leaderboard.h"
+#include "serving/board/result_filter.h"
 
 namespace perjoule::cli {
 

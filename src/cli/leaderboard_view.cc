@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "cli/frontier_view.h"
 #include "cli/table.h"
-#include "serving/energy_stars.h"
-#include "serving/response_energy.h"
-#include "serving/validity.h"
+#include "serving/board/energy_stars.h"
+#include "serving/board/response_energy.h"
+#include "serving/board/validity.h"
 
 namespace perjoule::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "serving/leaderboard.h"
+#include "serving/board/leaderboard.h"
 #include "workload/bench_result.h"
 
 namespace perjoule::cli {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "net/prometheus_text.h"
-#include "serving/engine_metrics.h"
+#include "serving/engine/engine_metrics.h"
 
 namespace perjoule::twin {
 namespace {

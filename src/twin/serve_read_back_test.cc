@@ -2,8 +2,8 @@
 // seen as what it is, and nothing else is.
 #include <gtest/gtest.h>
 
-#include "serving/sse_parser.h"
-#include "serving/token_stream.h"
+#include "serving/stream/sse_parser.h"
+#include "serving/stream/token_stream.h"
 #include "twin/serve_response.h"
 #include "twin/serve_text.h"
 

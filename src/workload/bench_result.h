@@ -143,7 +143,7 @@ struct BenchQuality {
   std::string measure = {};             ///< "exact match"
 };
 
-/// What the run recorded beside its figures: the inputs of serving/validity.h. Powers and
+/// What the run recorded beside its figures: the inputs of serving/board/validity.h. Powers and
 /// temperatures are of one GPU, the extremes over all of them within the window.
 struct BenchEvidence {
   std::optional<Seconds> window = {};         ///< of steady state
