@@ -137,10 +137,10 @@ Outcome check_bench_outputs(const Arguments& arguments) {
 }
 
 Outcome deliver_bench(const Arguments& arguments, const Json& document, const std::string& text) {
-  if (arguments.has("output"))
-    PJ_CHECK(write_file_atomically(arguments.value("output"), document.dump(2) + "\n"));
+  // What was measured is shown whatever becomes of the file.
   print(arguments.json() ? document.dump(2) + "\n" : text);
-  return {};
+  if (!arguments.has("output")) return {};
+  return write_file_atomically(arguments.value("output"), document.dump(2) + "\n");
 }
 
 }  // namespace perjoule::cli

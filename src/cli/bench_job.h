@@ -41,7 +41,7 @@ Result<BenchContext> read_bench_context(const Arguments& arguments);
 
 /// That the files of --output and --records can be written, before the work.
 Outcome check_bench_outputs(const Arguments& arguments);
-/// Writes --output, and prints the document or the text.
+/// Prints the document or the text, and writes --output.
 Outcome deliver_bench(const Arguments& arguments, const Json& document, const std::string& text);
 
 /// perjoule bench run --items N -- COMMAND.

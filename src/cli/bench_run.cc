@@ -65,6 +65,11 @@ Result<BenchAsk> read_ask(const Arguments& arguments) {
   PJ_TRY(ask.window, read_window(arguments));
   PJ_TRY(const auto batch, read_count(arguments, "max-num-seqs"));
   if (batch) ask.max_num_seqs = static_cast<std::size_t>(*batch);
+  if (ask.window == WindowChoice::kFullBatch && !batch) {
+    return Error::invalid_argument(
+        "--window full-batch: how large the server's batch is, is not said",
+        "--max-num-seqs says it");
+  }
   PJ_TRY(ask.limits, read_limits(arguments));
   const auto failed = parse_number(arguments.value("most-failed"));
   if (!failed || !(*failed >= 0) || *failed > 1) {
@@ -153,11 +158,13 @@ Result<int> measure(const Arguments& arguments) {
     remote->wait_for(run);
     job.ask.remote = remote->meter(run);
   }
+  const Outcome recorded =
+      arguments.has("records") ? write_records(arguments.value("records"), run) : Outcome();
   PJ_TRY(const BenchFigures figures, bench_figures(run, job.ask));
   const BenchResult result = bench_result(figures, run, job.context);
-  if (arguments.has("records")) PJ_CHECK(write_records(arguments.value("records"), run));
   PJ_CHECK(deliver_bench(arguments, bench_document(result, figures, run, job.context),
                          bench_text(result, figures, run, job.context)));
+  PJ_CHECK(recorded);
   if (signals->signal() != 0) return kSignalled + signals->signal();
   return result.validity.empty() ? kDone : kAnswerIsNo;
 }

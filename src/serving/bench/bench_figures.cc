@@ -84,16 +84,15 @@ class Figures {
     }
     if (ask_.max_num_seqs && (any || ask_.window == WindowChoice::kFullBatch))
       add(kFullBatchRule, full_batch_window(run_.load.records, *ask_.max_num_seqs));
-    if (any || ask_.window == WindowChoice::kWholeRun) add(kWholeRunRule, whole_run(run_));
-    for (std::size_t i = 0; i < figures_.rules.size(); ++i) {
-      if (!figures_.rules[i].window) continue;
-      figures_.chosen = i;
-      return {};
-    }
-    return Error::unavailable(
-        fmt::format("no window of the rule '{}': {}", figures_.rules.front().rule,
-                    figures_.rules.front().absent),
-        "--window best takes what there is");
+    // What was asked for and is not there must not cost the run: its figures are void, not lost.
+    is_wanting_ = !any && !figures_.rules.empty() && !figures_.rules.front().window;
+    if (any || is_wanting_ || ask_.window == WindowChoice::kWholeRun)
+      add(kWholeRunRule, whole_run(run_));
+    const auto first =
+        std::find_if(figures_.rules.begin(), figures_.rules.end(),
+                     [](const RuleFigures& rule) { return rule.window.has_value(); });
+    figures_.chosen = static_cast<std::size_t>(first - figures_.rules.begin());
+    return {};
   }
 
   void add(std::string_view rule, Result<SteadyWindow> window) {
@@ -198,6 +197,11 @@ class Figures {
 
   void judge() {
     const LatencyReport& latency = figures_.latency;
+    if (is_wanting_) {
+      figures_.validity.push_back(fmt::format("there is no window of the rule '{}': {}",
+                                              figures_.rules.front().rule,
+                                              figures_.rules.front().absent));
+    }
     if (run_.load.bottleneck) figures_.validity.push_back(run_.load.bottleneck->text());
     if (latency.failed_share() > ask_.most_failed) {
       figures_.validity.push_back(fmt::format("{} of the requests failed, where {} are allowed",
@@ -235,6 +239,7 @@ class Figures {
   const BenchAsk& ask_;
   std::vector<PowerReading> power_;
   BenchFigures figures_;
+  bool is_wanting_ = false;  ///< the one rule that was asked for gives no window
 };
 
 }  // namespace

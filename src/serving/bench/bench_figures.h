@@ -78,7 +78,8 @@ struct BenchFigures {
   const RuleFigures& rule() const { return rules[chosen]; }
 };
 
-/// unavailable where the wanted window is none, invalid_argument for ML.ENERGY's without B.
+/// Where the one rule that is asked for gives no window, the figures are of the whole run, and
+/// void. invalid_argument for ML.ENERGY's rule without B, unavailable where nothing was sent.
 /// O(chunks + samples).
 Result<BenchFigures> bench_figures(const BenchRun& run, const BenchAsk& ask);
 
