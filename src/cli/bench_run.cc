@@ -158,13 +158,13 @@ Result<int> measure(const Arguments& arguments) {
     remote->wait_for(run);
     job.ask.remote = remote->meter(run);
   }
-  const Outcome recorded =
+  Outcome recorded =
       arguments.has("records") ? write_records(arguments.value("records"), run) : Outcome();
   PJ_TRY(const BenchFigures figures, bench_figures(run, job.ask));
   const BenchResult result = bench_result(figures, run, job.context);
   PJ_CHECK(deliver_bench(arguments, bench_document(result, figures, run, job.context),
                          bench_text(result, figures, run, job.context)));
-  PJ_CHECK(recorded);
+  if (!recorded) return fail(recorded);
   if (signals->signal() != 0) return kSignalled + signals->signal();
   return result.validity.empty() ? kDone : kAnswerIsNo;
 }
