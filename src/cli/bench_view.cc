@@ -75,7 +75,7 @@ std::string energy_lines(const BenchResult& result, const BenchFigures& figures)
 }
 
 std::string latency_lines(const LatencyReport& report) {
-  Table table({{"LATENCY"},
+  Table table({{"LATENCY, ALL ANSWERED"},
                {"MEAN", kRight},
                {"P50", kRight},
                {"P90", kRight},

@@ -93,7 +93,7 @@ TEST(CourseEnergy, IsWhatWasDrawnWithinWhatItSays) {
     const double from = 1 + random.uniform() * 3, until = from + 0.3 + random.uniform() * 5;
     const auto all = courses(12, random.uniform() * kTick);
     const Energy told =
-        measurement_between(all, Instant{} + Seconds(from), Instant{} + Seconds(until)).total();
+        measurement_between(all, {}, Instant{} + Seconds(from), Instant{} + Seconds(until)).total();
     const double error = told.joules.value() - (drawn_until(until) - drawn_until(from));
     within += std::abs(error) <= told.expanded_uncertainty().value();
     EXPECT_LT(told.expanded_uncertainty().value(), 300 * kTick);
@@ -104,7 +104,7 @@ TEST(CourseEnergy, IsWhatWasDrawnWithinWhatItSays) {
 TEST(CourseEnergy, WindowsSideBySideAddUp) {
   const auto all = courses(20, 0.013);
   const auto between = [&](double from, double until) {
-    return measurement_between(all, Instant{} + Seconds(from), Instant{} + Seconds(until))
+    return measurement_between(all, {}, Instant{} + Seconds(from), Instant{} + Seconds(until))
         .total()
         .joules.value();
   };
@@ -116,7 +116,7 @@ TEST(CourseEnergy, WhatWasNotWatchedIsMissing) {
   for (const auto& [from, until] :
        {std::pair{0.0, 3.0}, std::pair{1.0, 4.99}, std::pair{6.0, 8.0}}) {
     const Measurement told =
-        measurement_between(all, Instant{} + Seconds(from), Instant{} + Seconds(until));
+        measurement_between(all, {}, Instant{} + Seconds(from), Instant{} + Seconds(until));
     EXPECT_EQ(told.total().status, Status::kMissing) << from;
     ASSERT_EQ(told.sources.size(), 1u);
     EXPECT_FALSE(told.sources[0].notes.empty());
@@ -136,9 +136,38 @@ TEST(CourseEnergy, AGaugeIsIntegrated) {
   for (int i = 0; i < 100; ++i)
     all[0].timeline->add(Instant{} + Seconds(0.1 * i), static_cast<std::uint64_t>(25e6 * i));
   const Energy told =
-      measurement_between(all, Instant{} + Seconds(1.05), Instant{} + Seconds(8)).total();
+      measurement_between(all, {}, Instant{} + Seconds(1.05), Instant{} + Seconds(8)).total();
   EXPECT_NEAR(told.joules.value(), 250 * 6.95, 1e-3);
   EXPECT_EQ(told.status, Status::kMeasured);
+}
+
+TEST(CourseEnergy, WhatTheWindowAroundItHasSeenIsSaid) {
+  const auto all = courses(12);
+  Measurement around;
+  around.duration = Seconds(12);
+  SourceMeasurement& seen = around.sources.emplace_back();
+  seen.info = counter();
+  seen.energy.joules = Joules(3000);
+  seen.energy.status = Status::kSimulated;
+  const auto between = [&] {
+    return measurement_between(all, around, Instant{} + Seconds(2), Instant{} + Seconds(8));
+  };
+  EXPECT_FALSE(between().total().one_sided());
+  seen.energy.lower_bound = true;
+  seen.notes = {"was reset: lower bound"};
+  EXPECT_TRUE(between().total().lower_bound);
+  EXPECT_EQ(between().sources[0].notes, seen.notes);
+  seen.energy.status = Status::kMissing;
+  EXPECT_EQ(between().total().status, Status::kMissing);
+  // A model is as sure of a part as it is of the whole.
+  seen.energy.status = seen.info.status = Status::kEstimated;
+  seen.energy.systematic = {{"cpu:0/model", Joules(1500)}};
+  seen.energy.lower = Joules(1000);
+  seen.energy.upper = Joules(9000);
+  const Energy part = between().total();
+  EXPECT_NEAR(part.systematic.at(0).sigma / part.joules, 0.5, 1e-9);
+  EXPECT_NEAR(part.lower / part.joules, 1.0 / 3, 1e-9);
+  EXPECT_NEAR(part.upper / part.joules, 3, 1e-9);
 }
 
 }  // namespace

@@ -55,11 +55,38 @@ std::optional<Energy> gauge_energy(const Course& course, Instant from, Instant u
   return to_energy(course.info, estimate_energy(course.info, facts));
 }
 
+/// What the window around it knows of the source and its course does not show.
+void take_over(const SourceMeasurement& around, Seconds around_time, Seconds time,
+               SourceMeasurement& source) {
+  source.notes.insert(source.notes.end(), around.notes.begin(), around.notes.end());
+  if (source.energy.status == Status::kMissing) return;
+  if (around.energy.status == Status::kMissing) {
+    source.energy.status = Status::kMissing;
+    return;
+  }
+  source.energy.lower_bound |= around.energy.lower_bound;
+  source.energy.upper_bound |= around.energy.upper_bound;
+  // A model's error is its own interval, which the sensor's arithmetic knows nothing of.
+  if (around.info.status != Status::kEstimated || !(around.energy.joules.value() > 0)) return;
+  const double energy_share = source.energy.joules / around.energy.joules;
+  const double time_share = time / around_time;
+  source.energy.systematic.clear();
+  for (SystematicPart part : around.energy.systematic) {
+    const bool is_offset = part.sensor.size() > 7 && part.sensor.ends_with("/offset");
+    part.sigma = part.sigma * (is_offset ? time_share : energy_share);
+    source.energy.systematic.push_back(std::move(part));
+  }
+  source.energy.lower = around.energy.lower * energy_share;
+  source.energy.upper = around.energy.upper * energy_share;
+}
+
 }  // namespace
 
-Measurement measurement_between(const std::vector<Course>& courses, Instant from, Instant until) {
+Measurement measurement_between(const std::vector<Course>& courses, const Measurement& around,
+                                Instant from, Instant until) {
   Measurement measurement;
   measurement.duration = until - from;
+  measurement.notes = around.notes;
   for (const Course& course : courses) {
     SourceMeasurement source;
     source.info = course.info;
@@ -74,6 +101,11 @@ Measurement measurement_between(const std::vector<Course>& courses, Instant from
                       "beginning until after the end",
                       to_text(measurement.duration, 3)));
     }
+    const auto seen =
+        std::find_if(around.sources.begin(), around.sources.end(),
+                     [&](const SourceMeasurement& one) { return one.info.id == course.info.id; });
+    if (seen != around.sources.end())
+      take_over(*seen, around.duration, measurement.duration, source);
     measurement.sources.push_back(std::move(source));
   }
   return measurement;

@@ -18,6 +18,12 @@ namespace perjoule {
 
 /// Of each source what it drew in between; missing, with a note, where its course does not reach
 /// from the one end to the other. Nothing is said of synchronisation. O(samples).
-Measurement measurement_between(const std::vector<Course>& courses, Instant from, Instant until);
+///
+/// `around` is a window that was open from before the one instant until behind the other. It has
+/// seen what a course does not show: a counter's reset, leap or standstill, a lost device, a
+/// model's own interval. Where in it these were is not known, so what makes it a bound makes this
+/// one, and its notes are this one's.
+Measurement measurement_between(const std::vector<Course>& courses, const Measurement& around,
+                                Instant from, Instant until);
 
 }  // namespace perjoule

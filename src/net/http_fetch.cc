@@ -21,6 +21,7 @@ class PageReader final : public HttpReader {
   void body(std::string_view piece, Instant /*at*/) override {
     is_too_large_ |= page_.body.size() + piece.size() > most_;
     if (!is_too_large_) page_.body.append(piece);
+    if (is_too_large_) loop_.stop();
   }
   void ended(const HttpEnd& end) override {
     end_ = end;
@@ -28,11 +29,13 @@ class PageReader final : public HttpReader {
   }
 
   bool has_ended() const { return end_.has_value(); }
-  Result<HttpPage> take(const std::string& where) {
-    if (end_->outcome != HttpOutcome::kComplete)
-      return Error::unavailable(where + ": " + end_->message);
+  Result<HttpPage> take(const std::string& where, Seconds time) {
     if (is_too_large_)
       return Error::out_of_range(fmt::format("{}: more than {} MiB", where, most_ >> 20U));
+    if (!end_)
+      return Error::timeout(fmt::format("{}: no whole answer in {}", where, to_text(time, 3)));
+    if (end_->outcome != HttpOutcome::kComplete)
+      return Error::unavailable(where + ": " + end_->message);
     return std::move(page_);
   }
 
@@ -63,9 +66,8 @@ Result<HttpPage> HttpFetcher::ask(HttpRequest request) {
       loop_->call_at(loop_->clock().now() + limits_.time, [this] { loop_->stop(); });
   loop_->run();
   loop_->cancel(timer);
-  if (reader.has_ended()) return reader.take(where);
-  client_->cancel(stream);
-  return Error::timeout(fmt::format("{}: no whole answer in {}", where, to_text(limits_.time, 3)));
+  if (!reader.has_ended()) client_->cancel(stream);
+  return reader.take(where, limits_.time);
 }
 
 Result<HttpPage> HttpFetcher::get(const std::string& path, std::vector<HttpField> fields) {

@@ -1,6 +1,7 @@
 #include "net/http_fetch.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "net/test_http_server.h"
 
@@ -50,6 +51,25 @@ TEST(HttpFetch, WhatIsNoAnswerIsSaid) {
   const auto nobody = fetch("http://127.0.0.1:1", "/metrics");
   ASSERT_FALSE(nobody);
   EXPECT_EQ(nobody.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(HttpFetch, APageThatNeverEndsIsGivenUp) {
+  TestHttpServer server([](TestPeer& peer) {
+    if (!peer.read_request()) return;
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n");
+    for (int i = 0; i < 200; ++i) {
+      peer.send(std::string(1000, 'x'));
+      ::usleep(10'000);
+    }
+  });
+  const RealClock clock;
+  const HttpUrl url = HttpUrl::parse(server.url()).value();
+  const auto slow = HttpFetcher::create(clock, url, {}, {.time = Seconds(0.2)}).value()->get("/a");
+  ASSERT_FALSE(slow);
+  EXPECT_EQ(slow.error().code, ErrorCode::kTimeout);
+  const auto large = HttpFetcher::create(clock, url, {}, {.bytes = 5000}).value()->get("/a");
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, ErrorCode::kOutOfRange);
 }
 
 }  // namespace

@@ -171,6 +171,8 @@ Json phases_json(const BenchFigures& figures) {
     return json;
   }
   const PhaseEnergy& phases = *figures.phases;
+  json["status"] = figures.used.total().status_text();
+  json["boundary"] = name_of(figures.used.total().boundary);
   json["by"] = phases.rule == PhaseRule::kGpus ? "gpus" : "regression";
   json["prompt_token_j"] = phases.prompt_token.value();
   json["prompt_token_expanded_j"] = 2 * phases.prompt_sigma.value();

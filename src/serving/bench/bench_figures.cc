@@ -30,6 +30,8 @@ Energy per(const Energy& energy, double count, Joules lag) {
     return Energy::missing(energy.source, energy.boundary);
   Energy one = energy;
   one.random = Joules(std::hypot(one.random.value(), std::sqrt(2.0) * lag.value()));
+  one.lower = one.lower - 2.0 * lag;
+  one.upper = one.upper + 2.0 * lag;
   return one / count;
 }
 
@@ -59,6 +61,15 @@ class Figures {
                                                : phases_of_gpus(rule.totals);
     if (phases) {
       figures_.phases = *phases;
+      // What the batches' scatter does not show: the sensors' own errors.
+      if (phases->rule == PhaseRule::kRegression && energy.joules.value() > 0) {
+        const double sensor = energy.standard_uncertainty() / energy.joules;
+        const auto widen = [sensor](Joules value, Joules& sigma) {
+          sigma = Joules(std::hypot(sigma.value(), sensor * value.value()));
+        };
+        widen(phases->prompt_token, figures_.phases->prompt_sigma);
+        widen(phases->output_token, figures_.phases->output_sigma);
+      }
     } else {
       figures_.phases_absent = phases.error().text();
     }
@@ -113,7 +124,7 @@ class Figures {
   Energy total() const { return figures_.used.total(); }
 
   Measurement measured(const SteadyWindow& window) const {
-    Measurement all = measurement_between(run_.courses, window.from, window.until);
+    Measurement all = measurement_between(run_.courses, run_.around, window.from, window.until);
     if (!ask_.remote) return all;
     for (SourceMeasurement& one : ask_.remote(window.from, window.until))
       all.sources.push_back(std::move(one));
@@ -158,12 +169,20 @@ class Figures {
     const LatencyLimits& limits = ask_.limits;
     if (!limits.ttft && !limits.tpot && !limits.itl && !limits.e2el) return;
     std::vector<RequestRecord> inside;
+    std::int64_t tokens = 0;
     for (const RequestRecord& record : run_.load.records) {
       if (record.ended > window.from && record.ended <= window.until) inside.push_back(record);
+      if (!meets(record, limits)) continue;
+      // Of the same tokens that the window's are of: those stamped in it.
+      for (const Chunk& chunk : record.response.chunks) {
+        if (chunk.at > window.from && chunk.at <= window.until) tokens += chunk.tokens;
+      }
     }
     figures_.goodput = goodput(inside, limits, window.duration());
-    figures_.good_token =
-        per(energy, static_cast<double>(figures_.goodput->tokens), lag_energy(energy, window));
+    figures_.goodput->tokens = tokens;
+    if (window.duration().value() > 0)
+      figures_.goodput->token_rate = static_cast<double>(tokens) / window.duration();
+    figures_.good_token = per(energy, static_cast<double>(tokens), lag_energy(energy, window));
   }
 
   void engine_figures(const SteadyWindow& window) {
@@ -191,11 +210,62 @@ class Figures {
       return;
     }
     figures_.engine = std::move(*change);
+    hold_against_server(*first, *(behind - 1));
     for (const std::string& name : figures_.engine->restarted)
       figures_.validity.push_back("the server's " + name + " was restarted within the window");
   }
 
+  /// The server's own count of the same while tells whether our tokens are all that it made.
+  void hold_against_server(const EngineScrape& first, const EngineScrape& last) {
+    const auto made = figures_.engine->counter(EngineCounter::kGenerationTokens);
+    // SGLang counts an answer when it ends: in a short while that is not what it made.
+    if (!made || !figures_.engine->is_whole() || first.server == "sglang") return;
+    SteadyWindow stretch;
+    stretch.from = first.at;
+    stretch.until = last.at;
+    const WindowTotals totals = window_totals(run_.load.records, stretch);
+    const double ours = static_cast<double>(totals.output_tokens);
+    // Tokens on their way at either end.
+    const double slack = 0.05 * *made + 4 * totals.mean_running + 16;
+    if (std::abs(*made - ours) <= slack) return;
+    figures_.validity.push_back(fmt::format(
+        "the server counted {:.0f} output tokens in {}, and {:.0f} came to us: {}", *made,
+        to_text(stretch.duration(), 3), ours,
+        *made > ours ? "someone else loads it, or chunks held several tokens and no usage was told"
+                     : "its counters are of another server"));
+  }
+
+  void note_counts() {
+    std::size_t by_chunks = 0;
+    for (const RequestRecord& record : run_.load.records)
+      by_chunks += record.response.tokens.source == CountSource::kChunks ? 1 : 0;
+    if (by_chunks == 0) return;
+    figures_.notes.push_back(fmt::format(
+        "the server told no count of tokens for {}: each chunk counted as one, which is too few "
+        "where chunks hold several",
+        counted(static_cast<double>(by_chunks), "answer")));
+  }
+
+  /// An energy that is not known makes a run void that was to measure one.
+  void judge_energy() {
+    if (figures_.used.sources.empty()) return;
+    const Energy energy = total();
+    if (energy.status != Status::kMissing && !energy.one_sided()) return;
+    std::string why;
+    for (const SourceMeasurement& source : figures_.used.sources) {
+      if (!figures_.used.is_summed(source) || source.notes.empty()) continue;
+      if (source.energy.status == Status::kMissing || source.energy.one_sided())
+        why = ": " + source.info.id + " " + source.notes.back();
+    }
+    figures_.validity.push_back((energy.status == Status::kMissing
+                                     ? "the window's energy is not known"
+                                     : "the window's energy is only a bound") +
+                                why);
+  }
+
   void judge() {
+    judge_energy();
+    note_counts();
     const LatencyReport& latency = figures_.latency;
     if (is_wanting_) {
       figures_.validity.push_back(fmt::format("there is no window of the rule '{}': {}",

@@ -61,6 +61,7 @@ Result<BenchRun> run_bench(Meter& meter, const RequestSet& set, const BenchSetti
   }
   BenchRun run;
   PJ_TRY(const auto sampler, Sampler::start(meter, settings.every, SamplePace::kSeesTicks));
+  PJ_TRY(Window window, meter.begin("bench"));
   for (const auto& channel : meter.channels()) channel->sample();
   // An edge lies between two ticks: one before the load, and one behind it.
   const Seconds margin = 2.0 * slowest_tick(meter);
@@ -71,6 +72,7 @@ Result<BenchRun> run_bench(Meter& meter, const RequestSet& set, const BenchSetti
   run.begun_unix_ns += (run.load.begun.ns - stamped.ns);
   if (watch) run.engine = watch->stop();
   if (!meter.channels().empty()) clock.sleep_until(clock.now() + margin);
+  run.around = window.end();
   sampler->stop();
   run.missed_ticks = sampler->missed_ticks();
   run.courses = courses_of(meter);

@@ -31,6 +31,7 @@ struct BenchSettings {
 struct BenchRun {
   LoadRun load;
   std::vector<Course> courses;  ///< of the meter's sources, from before the load until after it
+  Measurement around;           ///< a window over all of that time: faults, models' intervals
   EngineCourse engine;          ///< no scrape where none was asked for
   std::int64_t begun_unix_ns = 0;
   std::uint64_t missed_ticks = 0;  ///< that the sampler slept through

@@ -6,8 +6,9 @@
 //
 // The window is cut into batches of equal time. Of each, its energy is regressed on the prompt
 // tokens whose reading ended in it and the output tokens that came in it, without a constant: idle
-// power and what all share goes with the two, so that they sum to the whole. The standard errors
-// are of the residuals, widened by their correlation from batch to batch (a factor of
+// power and what all share goes with the two, which so come to the whole but for a part in a
+// hundred. The standard errors are of the residuals, widened by their correlation from batch to
+// batch (a factor of
 // ((1 + r) / (1 - r))^1/2, r of lag 1). Where either is not known to a half (k = 2), the data do
 // not allow it, and the answer says so.
 #pragma once

@@ -256,6 +256,13 @@ Result<StationaryWindow> stationary_window(const std::vector<RequestRecord>& rec
   result.window.rule = WindowRule::kStationary;
   result.window.from = token_before(records, grid.edge(found->begin), grid.from);
   result.window.until = token_before(records, grid.edge(found->end), result.window.from);
+  const std::int64_t tokens = window_totals(records, result.window).output_tokens;
+  if (!(result.window.from < result.window.until) ||
+      tokens < static_cast<std::int64_t>(kFewestBatches)) {
+    return Error::unavailable(
+        fmt::format("the stationary stretch holds {} output tokens, which tell nothing", tokens),
+        "send more requests, over a longer time");
+  }
   for (std::size_t c = 0; c < courses.size(); ++c)
     result.kpss[c] = kpss_statistic(courses[c].between(found->begin, found->end));
   const Course waiting = requests_between("waiting requests", records, grid, sent, first_token);
