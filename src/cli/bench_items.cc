@@ -116,7 +116,7 @@ Result<int> measure_items(const Arguments& arguments) {
   PJ_CHECK(check_bench_outputs(arguments));
   CommandOptions options;
   options.spawn.arguments = arguments.command();
-  options.spawn.output_to_error = arguments.json() && !arguments.has("output");
+  options.spawn.output_to_error = arguments.json();
   options.count_units = true;
   options.unit = "batch";
   PJ_TRY(options.every, read_period(arguments));

@@ -133,6 +133,8 @@ Outcome check_bench_outputs(const Arguments& arguments) {
     const auto can = check_writable(arguments.value(option));
     if (!can) return fail(can, "--" + std::string(option));
   }
+  if (arguments.has("output") && arguments.value("output") == arguments.value("records"))
+    return Error::invalid_argument("--output and --records name one file");
   return {};
 }
 

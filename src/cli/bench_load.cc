@@ -14,6 +14,7 @@
 namespace perjoule::cli {
 namespace {
 
+constexpr double kLongestRun = 1e8;      // s
 constexpr std::uint64_t kSeed = 48'105;  // ML.ENERGY's
 
 Result<std::string> whole_file(const std::string& path) {
@@ -261,6 +262,9 @@ class LoadReader {
     const int kinds = (rate ? 1 : 0) + (concurrency ? 1 : 0) + (is_trace() ? 1 : 0);
     if (kinds > 1)
       return Error::invalid_argument("--rate, --concurrency and --replay cannot go together");
+    if (!rate && (burstiness || arguments_.has("constant") || arguments_.has("exact-mean")))
+      return Error::invalid_argument("--burstiness, --constant and --exact-mean are of a --rate");
+    if (speed && !is_trace()) return Error::invalid_argument("--speed is of a --replay");
     if (arguments_.has("constant") && burstiness)
       return Error::invalid_argument("--constant and --burstiness cannot go together");
     const std::size_t count = count_.value_or(prompts.size());
@@ -293,6 +297,8 @@ class LoadReader {
       plan_.stated.asked_per_s.reset();
     }
     PJ_TRY(std::vector<Seconds> times, arrival_times(arrivals, count, seed_));
+    if (!times.empty() && times.back().value() > kLongestRun)
+      return Error::invalid_argument("the load would last longer than three years");
     if (is_trace() && times.back().value() > 0)
       plan_.stated.asked_per_s = static_cast<double>(count) / times.back().value();
     plan_.options.load = OpenLoad{std::move(times)};

@@ -89,7 +89,7 @@ Result<std::optional<HttpUrl>> metrics_page(const Arguments& arguments, const Be
     return std::optional(std::move(*url));
   }
   HttpUrl url = plan.options.url;
-  url.path = "/metrics";
+  url.path += "/metrics";
   const RealClock clock;
   const auto reader = EngineReader::create(clock, url, plan.options.token_variable);
   if (reader && (*reader)->read()) return std::optional(std::move(url));
@@ -153,7 +153,6 @@ Result<int> measure(const Arguments& arguments) {
   PJ_TRY(const auto signals, StopOnSignal::start());
   Meter meter(machine.sources(), clock, kTimelineBytes, machine.calibrations());
   PJ_TRY(const BenchRun run, run_bench(meter, job.set, job.settings, signals->token()));
-  if (signals->signal() != 0) job.context.notes.push_back("ended early by a signal");
   if (remote) {
     remote->wait_for(run);
     job.ask.remote = remote->meter(run);
@@ -161,7 +160,9 @@ Result<int> measure(const Arguments& arguments) {
   Outcome recorded =
       arguments.has("records") ? write_records(arguments.value("records"), run) : Outcome();
   PJ_TRY(const BenchFigures figures, bench_figures(run, job.ask));
-  const BenchResult result = bench_result(figures, run, job.context);
+  BenchResult result = bench_result(figures, run, job.context);
+  if (signals->signal() != 0)
+    result.validity.insert(result.validity.begin(), "ended early by a signal");
   PJ_CHECK(deliver_bench(arguments, bench_document(result, figures, run, job.context),
                          bench_text(result, figures, run, job.context)));
   if (!recorded) return fail(recorded);

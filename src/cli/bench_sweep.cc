@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/energy_text.h"
 #include "base/file.h"
@@ -73,7 +74,8 @@ class SweepRun {
     SpawnOptions options;
     options.arguments = {"/proc/self/exe", "bench", "run"};
     options.arguments.insert(options.arguments.end(), point.words.begin(), point.words.end());
-    options.arguments.push_back("--output=" + folder_.file_of(point.settings));
+    options.arguments.push_back("--output=" + folder_.part_of(point.settings));
+    ::unlink(folder_.part_of(point.settings).c_str());
     options.output_path = folder_.log_of(point.settings);
     // Its own log is of this time only.
     ::unlink(options.output_path.c_str());
@@ -82,8 +84,10 @@ class SweepRun {
     PJ_TRY(ChildProcess child, ChildProcess::start(options));
     const std::optional<ExitState> end = wait_for(child);
     if (!end) return Error::unavailable("interrupted");
-    // A void result is one: it says why. Without a file there is none.
-    if (folder_.is_done(point.settings)) return {};
+    // A void result is one, which says why; one that was interrupted is none.
+    const bool is_answer = end->status == kDone || end->status == kAnswerIsNo;
+    if (is_answer && path_exists(folder_.part_of(point.settings)))
+      return folder_.keep(point.settings);
     return Error::unavailable(fmt::format("perjoule bench run ended with status {}: {}",
                                           end->status, last_words(options.output_path)));
   }
@@ -167,6 +171,8 @@ Result<ChoiceWords> read_choice(const Arguments& arguments) {
     words.metric = *metric;
   }
   PJ_TRY(words.deadline, arguments.read<Seconds>("deadline", parse_seconds));
+  if (words.deadline && !(words.deadline->value() > 0))
+    return Error::invalid_argument("--deadline " + arguments.value("deadline") + ": not above 0");
   if (arguments.has("goodput")) {
     std::string text = arguments.value("goodput");
     const bool is_percent = !text.empty() && text.back() == '%';
@@ -189,22 +195,25 @@ class SweepAnswer {
       if (!folder.is_done(settings)) continue;
       auto read = read_bench_files({folder.file_of(settings)}, {});
       if (!read || read->results.size() != 1) {
-        unreadable_.push_back({settings, read ? "no single result" : read.error().text()});
+        unreadable_.push_back(
+            {settings, (read ? std::string("no single result") : read.error().text()) +
+                           "; without its file it is measured again"});
         continue;
       }
       results_.push_back(std::move(read->results.front()));
+      settings_.push_back(settings);
     }
   }
 
   Result<int> give(const Arguments& arguments) const {
     BoardGroup group{"Perjoule bench", "sweep", BenchKind::kText, {}};
-    std::size_t left_out = 0;
+    std::vector<Failed> left_out;
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      const bool good = !words_.goodput || results_[i].goodput.share.value_or(0) >= *words_.goodput;
-      if (results_[i].validity.empty() && good) {
+      const std::string why = reason_against(results_[i]);
+      if (why.empty()) {
         group.rows.push_back(i);
       } else {
-        ++left_out;
+        left_out.push_back({settings_[i], why});
       }
     }
     if (!results_.empty()) {
@@ -216,21 +225,19 @@ class SweepAnswer {
     document["points"] = static_cast<std::int64_t>(run_.settings().size());
     document["measured_now"] = static_cast<std::int64_t>(run_.measured());
     document["there"] = static_cast<std::int64_t>(results_.size());
-    document["left_out"] = static_cast<std::int64_t>(left_out);
-    Json failed = Json::array();
-    for (const auto* list : {&run_.failed(), &unreadable_}) {
-      for (const Failed& one : *list) {
-        Json entry = Json::object();
-        entry["point"] = one.settings.text();
-        entry["why"] = one.why;
-        failed.push_back(std::move(entry));
-      }
-    }
-    document["failed"] = std::move(failed);
+    document["left_out"] = list_of({&left_out});
+    document["failed"] = list_of({&run_.failed(), &unreadable_});
     std::string text =
         fmt::format("{}: {} measured now, {} there, {} failed, {} left out\n\n",
                     counted(static_cast<double>(run_.settings().size()), "point"), run_.measured(),
-                    results_.size(), run_.failed().size() + unreadable_.size(), left_out);
+                    results_.size(), run_.failed().size() + unreadable_.size(), left_out.size());
+    for (const auto* list : {&run_.failed(), &unreadable_}) {
+      for (const Failed& one : *list)
+        text += "failed: " + one.settings.text() + ": " + one.why + "\n";
+    }
+    for (const Failed& one : left_out)
+      text += "left out: " + one.settings.text() + ": " + one.why + "\n";
+    if (!left_out.empty()) text += "\n";
     bool is_answered = false;
     if (!group.rows.empty()) {
       LeaderboardView view{results_};
@@ -253,9 +260,32 @@ class SweepAnswer {
   }
 
  private:
+  /// Empty where there is none.
+  std::string reason_against(const BenchResult& result) const {
+    if (!result.validity.empty()) return "void: " + result.validity.front();
+    if (!words_.goodput) return "";
+    if (!result.goodput.share) return "no goodput: the file's [run] has no limit";
+    if (*result.goodput.share >= *words_.goodput) return "";
+    return fmt::format("{} of its requests kept the limits", percent(*result.goodput.share, 1));
+  }
+
+  static Json list_of(const std::vector<const std::vector<Failed>*>& lists) {
+    Json all = Json::array();
+    for (const auto* list : lists) {
+      for (const Failed& one : *list) {
+        Json entry = Json::object();
+        entry["point"] = one.settings.text();
+        entry["why"] = one.why;
+        all.push_back(std::move(entry));
+      }
+    }
+    return all;
+  }
+
   const SweepRun& run_;
   const ChoiceWords& words_;
   std::vector<BenchResult> results_;
+  std::vector<Config> settings_;  ///< of each
   std::vector<Failed> unreadable_;
 };
 
@@ -270,6 +300,18 @@ std::string plan_text(const BenchSweepFile& file) {
     text += "\n";
   }
   return text;
+}
+
+/// Takes away the files of points whose result is void.
+Outcome drop_void(const BenchSweepFile& file, const SweepFolder& folder) {
+  for (const BenchSweepPoint& point : file.points) {
+    if (!folder.is_done(point.settings)) continue;
+    const std::string path = folder.file_of(point.settings);
+    const auto read = read_bench_files({path}, {});
+    const bool is_void = read && read->results.size() == 1 && !read->results[0].validity.empty();
+    if (is_void && ::unlink(path.c_str()) != 0) return Error::from_errno(errno, path);
+  }
+  return {};
 }
 
 Result<int> sweep(const Arguments& arguments) {
@@ -287,6 +329,7 @@ Result<int> sweep(const Arguments& arguments) {
   PJ_TRY(const SweepFolder folder, SweepFolder::open(arguments.value("output")));
   PJ_CHECK(folder.agree_on(file.shared));
   PJ_TRY(const auto signals, StopOnSignal::start());
+  if (arguments.has("redo-void")) PJ_CHECK(drop_void(file, folder));
   SweepRun run(file, folder, *signals);
   PJ_CHECK(run.run());
   if (signals->signal() != 0) {
@@ -317,6 +360,7 @@ Verb bench_sweep_verb() {
        "median-itl, p95-ttft, mean-tpot, p99-e2el, ...: what the deadline is about"},
       {"deadline", "TIME", "of that latency"},
       {"goodput", "SHARE", "only points with so many requests within their limits (--limit)"},
+      {"redo-void", "", "measure points anew whose result is void"},
       {"dry-run", "", "only say what would be run"},
   };
   verb.positionals = {{"FILE", "the sweep, TOML"}};

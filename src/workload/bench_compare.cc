@@ -89,9 +89,21 @@ Result<BenchComparison> compare_bench(const BenchResult& before, const BenchResu
     found.verdict = BenchVerdict::kWorse;
   } else if (found.relative + found.half_width < 0) {
     found.verdict = BenchVerdict::kBetter;
+  } else if (found.half_width > options.fail_above && options.fail_above > 0) {
+    // It would pass whatever it takes: no gate.
+    found.reason = fmt::format(
+        "the difference, {:+.1f} %, is known to {:.1f} % only, which is more "
+        "than the {:.1f} % that are allowed: measure longer, or on one GPU",
+        100 * found.relative, 100 * found.half_width, 100 * options.fail_above);
   } else {
     found.verdict = BenchVerdict::kSame;
   }
+  if (first->boundary != second->boundary)
+    found.unlike.push_back(
+        fmt::format("boundary: {} and {}", name_of(first->boundary), name_of(second->boundary)));
+  if (first->status_text() != second->status_text())
+    found.unlike.push_back(
+        fmt::format("status: {} and {}", first->status_text(), second->status_text()));
   return found;
 }
 

@@ -20,7 +20,8 @@ enum class BenchVerdict : std::uint8_t {
   kBetter,   ///< less energy, beyond the uncertainty
   kSame,     ///< within the allowance, or not beyond the uncertainty of it
   kWorse,    ///< more than allowed, beyond the uncertainty
-  kUnknown,  ///< an energy is missing, void or one-sided
+  kUnknown,  ///< an energy is missing, void or one-sided, or the difference is less well known than
+             ///< what is allowed
 };
 std::string_view name_of(BenchVerdict verdict);  ///< "better", "same", "worse", "unknown"
 

@@ -28,9 +28,11 @@ TEST(BenchCompare, WorseOnlyBeyondTheAllowanceAndTheUncertainty) {
   EXPECT_EQ(verdict(base, base), BenchVerdict::kSame);
   EXPECT_EQ(verdict(base, result(1.04, 0.001)), BenchVerdict::kSame);
   EXPECT_EQ(verdict(base, result(1.08, 0.001)), BenchVerdict::kWorse);
-  EXPECT_EQ(verdict(base, result(1.08, 0.05)), BenchVerdict::kSame) << "it may be chance";
+  EXPECT_EQ(verdict(base, result(1.08, 0.02)), BenchVerdict::kSame) << "it may be chance";
+  EXPECT_EQ(verdict(base, result(1.2, 0.14)), BenchVerdict::kUnknown) << "anything would pass";
   EXPECT_EQ(verdict(base, result(0.9, 0.001)), BenchVerdict::kBetter);
-  EXPECT_EQ(verdict(base, result(0.99, 0.05)), BenchVerdict::kSame);
+  EXPECT_EQ(verdict(base, result(0.99, 0.02)), BenchVerdict::kSame);
+  EXPECT_EQ(verdict(base, result(0.6, 0.05)), BenchVerdict::kBetter);
   EXPECT_EQ(verdict(base, result(1.08, 0.001), 0.1), BenchVerdict::kSame);
   EXPECT_EQ(verdict(base, result(1.01, 0.001), 0), BenchVerdict::kWorse);
 }
@@ -39,7 +41,8 @@ TEST(BenchCompare, OneSensorsGainCancels) {
   EXPECT_EQ(verdict(result(1, 0.001, 0.05), result(1.08, 0.001, 0.05)), BenchVerdict::kWorse);
   BenchResult other = result(1.08, 0.001, 0.05);
   other.energy.output_token->systematic.front().sensor = "gpu:b/gain";
-  EXPECT_EQ(verdict(result(1, 0.001, 0.05), other), BenchVerdict::kSame);
+  EXPECT_EQ(verdict(result(1, 0.001, 0.05), other), BenchVerdict::kUnknown);
+  EXPECT_EQ(verdict(result(1, 0.001, 0.05), other, 0.2), BenchVerdict::kSame);
 }
 
 TEST(BenchCompare, WhatCannotBeHeldAgainstAnythingHasNoVerdict) {

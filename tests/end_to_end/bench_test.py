@@ -143,7 +143,7 @@ class Scenes:
             out, _ = process.communicate(timeout=30)
             assert process.returncode == 128 + signal.SIGINT, process.returncode
             document = json.loads(out)
-            assert "ended early by a signal" in document["run"]["notes"], document["run"]["notes"]
+            assert "ended early by a signal" in document["validity"], document["validity"]
             assert document["run"]["requests"]["succeeded"] > 20, document["run"]["requests"]
 
     def watched(self):

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "device/process_times.h"
 #include "net/http_fetch.h"
@@ -20,6 +20,8 @@ namespace {
 constexpr const char* kProcfs = "/proc";
 constexpr Seconds kLook{0.2};
 constexpr Seconds kKillPatience{5};
+/// Between the file system's clock and the kernel's ticks.
+constexpr Seconds kClockSlack{1};
 constexpr std::size_t kLastLines = 8;
 
 bool answers(const HttpUrl& ready, const Clock& clock) {
@@ -71,22 +73,17 @@ void signal_all(const std::vector<ProcessTimes>& processes, int number) {
   }
 }
 
-/// Asks a session to end, waits, and makes it. unavailable where something of it stays.
-Outcome end_session(std::int64_t session, const Clock& clock, Seconds grace,
-                    const std::function<void()>& reap) {
-  signal_all(of_session(session), SIGTERM);
+/// Asks all of them to end, waits, and makes them. unavailable where some stay.
+Outcome end_all(const std::function<std::vector<ProcessTimes>()>& running, const Clock& clock,
+                Seconds grace) {
+  signal_all(running(), SIGTERM);
   const Instant kill_at = clock.now() + grace;
-  bool killed = false;
   for (;;) {
-    reap();
-    const std::vector<ProcessTimes> left = of_session(session);
+    const std::vector<ProcessTimes> left = running();
     if (left.empty()) return {};
     const Instant now = clock.now();
-    if (now >= kill_at) {
-      signal_all(left, SIGKILL);
-      killed = true;
-    }
-    if (killed && now > kill_at + kKillPatience) {
+    if (now >= kill_at) signal_all(left, SIGKILL);
+    if (now > kill_at + kKillPatience) {
       return Error::unavailable(fmt::format("process {} ({}) of the server does not end",
                                             left.front().pid, left.front().name));
     }
@@ -94,11 +91,19 @@ Outcome end_session(std::int64_t session, const Clock& clock, Seconds grace,
   }
 }
 
-std::uint64_t start_of(std::int64_t pid) {
-  for (const ProcessTimes& process : list_process_times(kProcfs)) {
-    if (process.pid == pid) return process.start_ticks;
-  }
-  return 0;
+/// How long ago the file was written; none where it is not there.
+std::optional<Seconds> age_of(const std::string& path, const Clock& clock) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
+  const double written =
+      static_cast<double>(facts.st_mtim.tv_sec) + 1e-9 * static_cast<double>(facts.st_mtim.tv_nsec);
+  return Seconds(static_cast<double>(clock.unix_ns()) * 1e-9 - written);
+}
+
+/// How long ago a process began.
+Seconds age_of(const ProcessTimes& process, const Clock& clock) {
+  return (clock.since_boot() - Instant{}) - Seconds(static_cast<double>(process.start_ticks) /
+                                                    static_cast<double>(::sysconf(_SC_CLK_TCK)));
 }
 
 }  // namespace
@@ -112,15 +117,17 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerPlan& pl
         "end it, or give the sweep's server another port");
   }
   SpawnOptions options;
-  options.arguments = {"/bin/sh", "-c", plan.command};
+  // The shell says who it is before it starts anything, and ends with us until then and after: so
+  // there is no moment at which a server runs that nobody knows of.
+  options.arguments = {"/bin/sh", "-c",
+                       "printf '%s\\n' \"$$\" > \"$0\" || exit 125\n" + plan.command, plan.state};
   options.output_path = plan.log;
   options.has_own_session = true;
+  options.ends_with_us = true;
+  ProcessTree tree = ProcessTree::adopt();
   PJ_TRY(ChildProcess child, ChildProcess::start(options));
-  Json state = Json::object();
-  state["pid"] = static_cast<std::int64_t>(child.pid());
-  state["start_ticks"] = static_cast<std::int64_t>(start_of(child.pid()));
-  std::unique_ptr<ServerProcess> server(new ServerProcess(plan, clock, std::move(child)));
-  PJ_CHECK(write_file_atomically(plan.state, state.dump() + "\n"));
+  std::unique_ptr<ServerProcess> server(
+      new ServerProcess(plan, clock, std::move(tree), std::move(child)));
   PJ_CHECK(server->wait_until_ready(stop));
   return server;
 }
@@ -131,7 +138,19 @@ bool ServerProcess::has_ended() { return !child_ || child_->poll().has_value(); 
 
 Outcome ServerProcess::end() {
   if (!child_) return {};
-  const Outcome ended = end_session(child_->pid(), clock_, plan_.grace, [this] { child_->poll(); });
+  // Those below it that took a session of their own are found as our descendants.
+  const auto running = [this] {
+    child_->poll();
+    tree_.reap(child_->pid());
+    std::vector<ProcessTimes> left;
+    const std::vector<std::int64_t> pids = tree_.running();
+    for (ProcessTimes& process : list_process_times(kProcfs)) {
+      if (std::find(pids.begin(), pids.end(), process.pid) != pids.end())
+        left.push_back(std::move(process));
+    }
+    return left;
+  };
+  const Outcome ended = end_all(running, clock_, plan_.grace);
   if (!ended) return ended;
   child_.reset();
   ::unlink(plan_.state.c_str());
@@ -172,23 +191,21 @@ Outcome ServerProcess::wait_until_ready(const std::stop_token& stop) {
 }
 
 Result<bool> end_left_over(const std::string& state, const Clock& clock, Seconds grace) {
-  if (!path_exists(state)) return false;
+  const auto written = age_of(state, clock);
+  if (!written) return false;
   PJ_TRY(const std::string text, read_file(state));
-  const auto json = parse_json(text);
-  const auto pid = json ? json->integer("pid") : std::nullopt;
-  const auto ticks = json ? json->integer("start_ticks") : std::nullopt;
+  const auto pid = parse_integer(trim(text));
   bool any = false;
-  if (pid && ticks && *pid > 1) {
-    // Numbers are used again: a session is the server's only while nothing in it is older than its
-    // leader was, and the leader, where it lives, is that one.
+  if (pid && *pid > 1) {
+    // A session's number is not given out again while any process is in it. So where its leader is
+    // gone, what is in it is the server's; where it is there, it is that one if it is not younger
+    // than what it wrote.
     const std::vector<ProcessTimes> members = of_session(*pid);
-    const auto start = static_cast<std::uint64_t>(*ticks);
-    any =
-        !members.empty() &&
-        std::all_of(members.begin(), members.end(), [&](const ProcessTimes& process) {
-          return process.pid == *pid ? process.start_ticks == start : process.start_ticks >= start;
-        });
-    if (any) PJ_CHECK(end_session(*pid, clock, grace, [] {}));
+    any = !members.empty() &&
+          std::all_of(members.begin(), members.end(), [&](const ProcessTimes& process) {
+            return process.pid != *pid || age_of(process, clock) >= *written - kClockSlack;
+          });
+    if (any) PJ_CHECK(end_all([&] { return of_session(*pid); }, clock, grace));
   }
   ::unlink(state.c_str());
   return any;

@@ -5,8 +5,9 @@
 //   ...
 //   PJ_CHECK(server->end());
 //
-// It has a session of its own, whose number is written beside the log: where we are killed, the
-// next one ends what is left of it (end_left_over).
+// It has a session of its own, whose number it writes before it begins: where we are killed, the
+// next one ends what is left of it (end_left_over). What then has left that session, too, is not
+// found; it answers at `ready`, and is told of.
 #pragma once
 
 #include <memory>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/result.h"
+#include "meter/process_tree.h"
 #include "net/http_url.h"
 
 namespace perjoule {
@@ -39,18 +41,19 @@ class ServerProcess {
   static Result<std::unique_ptr<ServerProcess>> start(const ServerPlan& plan, const Clock& clock,
                                                       const std::stop_token& stop);
   ~ServerProcess();
-  /// Asks all of its session to end, and makes them after the grace. unavailable where some stay.
+  /// Asks it and all below it to end, and makes them after the grace. unavailable where some stay.
   Outcome end();
   /// It ended by itself.
   bool has_ended();
 
  private:
-  ServerProcess(ServerPlan plan, const Clock& clock, ChildProcess child)
-      : plan_(std::move(plan)), clock_(clock), child_(std::move(child)) {}
+  ServerProcess(ServerPlan plan, const Clock& clock, ProcessTree tree, ChildProcess child)
+      : plan_(std::move(plan)), clock_(clock), tree_(std::move(tree)), child_(std::move(child)) {}
   Outcome wait_until_ready(const std::stop_token& stop);
 
   ServerPlan plan_;
   const Clock& clock_;
+  ProcessTree tree_;
   std::optional<ChildProcess> child_;
 };
 

@@ -1,12 +1,15 @@
 #include "serving/bench/server_process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/text.h"
 #include "device/process_times.h"
 #include "device/temp_tree.h"
 #include "net/test_http_server.h"
@@ -45,7 +48,7 @@ class ServerProcessTest : public ::testing::Test {
            std::to_string(port) + " --bind 127.0.0.1; true";
   }
   std::int64_t recorded_pid() {
-    return *parse_json(read_file(tree_ / "server.json").value())->integer("pid");
+    return *parse_integer(trim(read_file(tree_ / "server.json").value()));
   }
   static std::size_t running(std::int64_t session) {
     std::size_t count = 0;
@@ -101,25 +104,35 @@ TEST_F(ServerProcessTest, WhatAKilledSweepLeftIsEndedAndNothingElse) {
   options.has_own_session = true;
   auto child = ChildProcess::start(options);
   ASSERT_TRUE(child);
-  std::uint64_t start = 0;
   for (int i = 0; i < 1000 && running(child->pid()) < 2; ++i) ::usleep(1000);
-  for (const ProcessTimes& process : list_process_times("/proc"))
-    if (process.pid == child->pid()) start = process.start_ticks;
-  const std::string state = tree_ / "state.json";
-  const auto tell = [&](std::uint64_t ticks) {
-    Json json = Json::object();
-    json["pid"] = static_cast<std::int64_t>(child->pid());
-    json["start_ticks"] = static_cast<std::int64_t>(ticks);
-    ASSERT_TRUE(write_file_atomically(state, json.dump()));
-  };
-  tell(start + 1);  // a number that was used again
+  const std::string state = tree_ / "state";
+  ASSERT_TRUE(write_file_atomically(state, std::to_string(child->pid()) + "\n"));
+  // A number that was used again since: the file is an hour older than the process.
+  timespec times[2]{};
+  times[0].tv_sec = times[1].tv_sec = ::time(nullptr) - 3600;
+  ASSERT_EQ(::utimensat(AT_FDCWD, state.c_str(), times, 0), 0);
   EXPECT_EQ(*end_left_over(state, clock_, Seconds(5)), false);
   EXPECT_EQ(running(child->pid()), 2u);
-  tell(start);
+  ASSERT_TRUE(write_file_atomically(state, std::to_string(child->pid()) + "\n"));
   EXPECT_EQ(*end_left_over(state, clock_, Seconds(5)), true);
   EXPECT_EQ(running(child->pid()), 0u);
   EXPECT_FALSE(path_exists(state));
   EXPECT_EQ(*end_left_over(state, clock_, Seconds(5)), false);
+}
+
+TEST_F(ServerProcessTest, WhatLeftItsSessionIsEndedToo) {
+  const int port = free_port();
+  tree_.write("ready", "yes");
+  auto server =
+      ServerProcess::start(plan("cd " + tree_.path() + "; setsid python3 -m http.server " +
+                                    std::to_string(port) + " --bind 127.0.0.1 & sleep 1000",
+                                port),
+                           clock_, {});
+  ASSERT_TRUE(server) << server.error().text();
+  ASSERT_TRUE((*server)->end());
+  const auto again = ServerProcess::start(plan("exit 3", port), clock_, {});
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().code, ErrorCode::kConflict) << "it still answers";
 }
 
 }  // namespace

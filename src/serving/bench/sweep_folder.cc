@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 
 #include "base/json.h"
 
@@ -69,6 +70,15 @@ Result<SweepFolder> SweepFolder::open(const std::string& path) {
 
 std::string SweepFolder::file_of(const Config& point) const {
   return path_ + "/points/" + sweep_key(point) + ".json";
+}
+
+std::string SweepFolder::part_of(const Config& point) const {
+  return path_ + "/logs/" + sweep_key(point) + ".part.json";
+}
+
+Outcome SweepFolder::keep(const Config& point) const {
+  if (::rename(part_of(point).c_str(), file_of(point).c_str()) == 0) return {};
+  return Error::from_errno(errno, "keeping " + file_of(point));
 }
 
 std::string SweepFolder::log_of(const Config& point) const {

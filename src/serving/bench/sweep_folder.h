@@ -3,7 +3,7 @@
 //
 //   PJ_TRY(SweepFolder folder, SweepFolder::open("b200-sweep"));
 //   for (const Config& point : points)
-//     if (!folder.is_done(point)) measure_into(folder.file_of(point));   // written as a whole
+//     if (!folder.is_done(point) && measure_into(folder.part_of(point))) folder.keep(point);
 //   PJ_CHECK(folder.write_index(points));
 //
 // A point is done when its file is there under its own name, which it gets only once it is whole.
@@ -31,6 +31,9 @@ class SweepFolder {
 
   const std::string& path() const { return path_; }
   std::string file_of(const Config& point) const;
+  /// Where it is written until it is known to be whole; keep() gives it its own name.
+  std::string part_of(const Config& point) const;
+  Outcome keep(const Config& point) const;
   std::string log_of(const Config& point) const;
   bool is_done(const Config& point) const;
 

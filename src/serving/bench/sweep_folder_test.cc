@@ -36,7 +36,10 @@ TEST(SweepFolder, APointIsDoneWhenItsFileIsThere) {
   ASSERT_TRUE(folder) << folder.error().text();
   const Config one = config({{"b", "8"}}), two = config({{"b", "16"}});
   EXPECT_FALSE(folder->is_done(one));
-  ASSERT_TRUE(write_file_atomically(folder->file_of(one), "{}"));
+  EXPECT_FALSE(folder->keep(one)) << "nothing was measured";
+  ASSERT_TRUE(write_file_atomically(folder->part_of(one), "{}"));
+  EXPECT_FALSE(folder->is_done(one));
+  ASSERT_TRUE(folder->keep(one));
   EXPECT_TRUE(folder->is_done(one));
   ASSERT_TRUE(folder->write_index({one, two}));
   const auto index = parse_json(read_file(path + "/index.json").value());
