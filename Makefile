@@ -29,6 +29,7 @@ packages-demo:
 	@tools/install_packages demo
 packages-test:
 	@tools/install_packages test
+	@tools/install_node $(BUILD)/node
 packages-bench:
 	@tools/install_packages bench
 
