@@ -24,6 +24,10 @@ const waiting = [];
 const sequence = () => free.length > 0 ? free.pop() : new Promise(resolve => waiting.push(resolve));
 const giveBack = one => waiting.length > 0 ? waiting.shift()(one) : free.push(one);
 
+// The context is locked for as long as any sequence has a token to come. Who clears a sequence has the others pause for a step,
+// and would else wait until all of their answers are whole.
+let clearing = Promise.resolve();
+
 class Refusal extends Error {
   constructor(status, message) {
     super(message);
@@ -47,13 +51,14 @@ const tokensOf = text => [model.tokens.bos, ...model.tokenize(text)];
 async function* answer(tokens, limit, goesOn, gone) {
   const mine = await sequence();
   try {
-    await mine.clearHistory();
+    await (clearing = Promise.all([clearing, mine.clearHistory()]).then(() => undefined));
     const before = [...tokens];
     let count = 0;
     for await (const token of mine.evaluate(tokens, {temperature: 0, yieldEogToken: goesOn})) {
       yield model.detokenize([token], false, before.slice(-8));
       before.push(token);
       if (++count >= limit || gone()) return;
+      await clearing;
     }
   } finally {
     giveBack(mine);
@@ -118,7 +123,8 @@ const server = createServer((request, response) => {
   request.socket.setNoDelay(true);
   route(request, response).catch(error => {
     if (response.headersSent) return response.destroy();
-    json(response, error.status ?? 500, {error: {message: error.message, type: error.status ? "invalid_request_error" : "internal"}});
+    const type = error.status ? "invalid_request_error" : "internal";
+    json(response, error.status ?? 500, {error: {message: error.message, type}});
   });
 });
 server.listen(Number(port), "127.0.0.1", () => console.log(JSON.stringify({port: server.address().port})));
