@@ -38,9 +38,10 @@ bench: packages-bench
 	@cmake --build $(BUILD)/bench --parallel $(JOBS)
 	tools/bench $(BUILD)/bench
 
-# What is too long for every change: long fuzzing.
+# What is too long for every change: long fuzzing, and llama.cpp's own server, once.
 soak: packages-test
 	tools/fuzz 60
+	tools/build_llama_server $(BUILD)/llama $(JOBS)
 
 format:
 	@tools/format --fix
