@@ -29,6 +29,7 @@ packages-demo:
 	@tools/install_packages demo
 packages-test:
 	@tools/install_packages test
+	@tools/install_node $(BUILD)/node
 packages-bench:
 	@tools/install_packages bench
 
@@ -37,9 +38,12 @@ bench: packages-bench
 	@cmake --build $(BUILD)/bench --parallel $(JOBS)
 	tools/bench $(BUILD)/bench
 
-# What is too long for every change: long fuzzing.
-soak: packages-test
+# What is too long for every change: long fuzzing, and llama.cpp's own server, which is built once.
+soak: packages-test build
 	tools/fuzz 60
+	tools/build_llama_server $(BUILD)/llama $(JOBS)
+	PERJOULE_COMMAND=$(abspath $(RELEASE))/perjoule PERJOULE_NODE_FOLDER=$(abspath $(BUILD))/node \
+	  /usr/bin/python3 tests/end_to_end/real_engine_test.py
 
 format:
 	@tools/format --fix

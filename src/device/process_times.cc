@@ -19,12 +19,12 @@ Result<ProcessTimes> parse_process_stat(std::string_view text) {
     return Error::data_loss("/proc/PID/stat: no process name");
   }
   // After the name: state, ppid, pgrp, session(3), ... utime(11), stime(12), cutime(13),
-  // cstime(14), ... starttime(19).
+  // cstime(14), ... num_threads(17), ... starttime(19).
   const auto fields = split(trim(text.substr(close + 1)), ' ');
   if (fields.size() < 20) return Error::data_loss("/proc/PID/stat: cut short");
   const auto pid = parse_integer(trim(text.substr(0, open)));
   std::int64_t numbers[20] = {};
-  for (const std::size_t at : {1U, 3U, 11U, 12U, 13U, 14U, 19U}) {
+  for (const std::size_t at : {1U, 3U, 11U, 12U, 13U, 14U, 17U, 19U}) {
     const auto value = parse_integer(fields[at]);
     if (!value || *value < 0)
       return Error::data_loss("/proc/PID/stat: not a number: '" + std::string(fields[at]) + "'");
@@ -37,6 +37,7 @@ Result<ProcessTimes> parse_process_stat(std::string_view text) {
   process.parent = numbers[1];
   process.session = numbers[3];
   if (!fields[0].empty()) process.state = fields[0][0];
+  process.threads = numbers[17];
   process.name = text.substr(open + 1, close - open - 1);
   process.start_ticks = static_cast<std::uint64_t>(numbers[19]);
   // Converted before adding: the kernel's numbers are not to be trusted with an integer sum.

@@ -16,13 +16,15 @@ struct ProcessTimes {
   std::int64_t parent = 0;
   std::int64_t session = 0;  ///< the pid of its leader
   std::string name;
-  char state = '?';               ///< as ps has it: 'R' runs, 'S' sleeps, 'Z' has ended
+  char state = '?';               ///< its first thread's, as ps has it: 'S' sleeps, 'Z' has ended
+  std::int64_t threads = 1;       ///< the first among them, until its parent has taken note
   std::uint64_t start_ticks = 0;  ///< with pid, what tells one process from a later one
   Seconds cpu;                    ///< user and system, of the process itself
   Seconds cpu_of_children;        ///< of the children it has waited for
 
-  /// It has ended, and only its parent has not taken note yet.
-  bool ended() const { return state == 'Z' || state == 'X'; }
+  /// It has ended, and only its parent has not taken note yet. While any thread lives on without
+  /// the first, so do the process's sockets and files.
+  bool ended() const { return (state == 'Z' && threads <= 1) || state == 'X'; }
 };
 
 /// One /proc/PID/stat. The name may hold blanks and parentheses.

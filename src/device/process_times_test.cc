@@ -6,10 +6,11 @@
 namespace perjoule {
 namespace {
 
-std::string stat(int pid, const char* name, int parent, int user, int system, int children) {
-  return std::to_string(pid) + " (" + name + ") S " + std::to_string(parent) +
+std::string stat(int pid, const char* name, int parent, int user, int system, int children,
+                 char state = 'S', int threads = 1) {
+  return std::to_string(pid) + " (" + name + ") " + state + " " + std::to_string(parent) +
          " 1 1 0 -1 0 0 0 0 0 " + std::to_string(user) + " " + std::to_string(system) + " " +
-         std::to_string(children) + " 0 20 0 1 0 12345 0 0\n";
+         std::to_string(children) + " 0 20 0 " + std::to_string(threads) + " 0 12345 0 0\n";
 }
 
 TEST(ProcessTimes, NamesMayHoldAnything) {
@@ -23,6 +24,16 @@ TEST(ProcessTimes, NamesMayHoldAnything) {
   EXPECT_EQ(process->start_ticks, 12345U);
   for (const char* bad : {"", "1", "1 (x", "1 (x)", "1 (x) S 1 2 3", "x (y) S"})
     EXPECT_FALSE(parse_process_stat(bad)) << bad;
+}
+
+TEST(ProcessTimes, AProcessLivesAsLongAsAnyOfItsThreads) {
+  const auto ended = [](char state, int threads) {
+    return parse_process_stat(stat(42, "node", 1, 0, 0, 0, state, threads)).value().ended();
+  };
+  EXPECT_FALSE(ended('S', 1));
+  EXPECT_FALSE(ended('Z', 3)) << "its first thread has ended, and others hold its sockets";
+  EXPECT_TRUE(ended('Z', 1));
+  EXPECT_TRUE(ended('X', 1));
 }
 
 TEST(ProcessTimes, ATreeIsItsRootAndAllBelow) {
