@@ -1,14 +1,16 @@
 // perjoule bench watch: the energy of a token on a server that others load.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <limits>
 
-#include "base/energy_json.h"
-#include "base/energy_text.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/bench_job.h"
 #include "cli/bench_load.h"
+#include "cli/bench_watch_view.h"
 #include "cli/stop_on_signal.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -20,118 +22,12 @@ namespace {
 
 constexpr Seconds kLook{0.05};
 
-Json json_of(const LiveFigures& figures, std::string_view span) {
-  Json json = Json::object();
-  json["schema"] = "perjoule.bench-watch.v1";
-  json["span"] = span;
-  json["duration_s"] = figures.duration.value();
-  json["energy"] = to_json(figures.energy);
-  json["power_w"] = figures.power.value();
-  json["prompt_tokens"] = figures.prompt_tokens;
-  json["output_tokens"] = figures.output_tokens;
-  json["output_token"] = to_json(figures.output_token);
-  json["total_token"] = to_json(figures.total_token);
-  json["tokens_per_joule"] = figures.tokens_per_joule();
-  json["running"] = figures.running ? Json(*figures.running) : Json();
-  json["waiting"] = figures.waiting ? Json(*figures.waiting) : Json();
-  if (!figures.shares.empty()) {
-    Json shares = Json::array();
-    for (const LiveShare& share : figures.shares) {
-      Json one = Json::object();
-      one["value"] = share.value;
-      one["prompt_tokens"] = share.prompt_tokens;
-      one["output_tokens"] = share.output_tokens;
-      one["share"] = share.share;
-      one["energy"] = to_json(share.energy);
-      shares.push_back(std::move(one));
-    }
-    json["shares"] = std::move(shares);
-  }
-  json["notes"] = Json::array();
-  for (const std::string& note : figures.notes) json["notes"].push_back(note);
-  return json;
-}
-
-std::string escaped(const std::string& value) {
-  std::string text;
-  for (const char c : value) {
-    if (c == '\\' || c == '"') text += '\\';
-    if (c == '\n') {
-      text += "\\n";
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
-
-/// In Prometheus's text format, for node_exporter's textfile collector.
-std::string gauges_of(const LiveFigures& figures, const std::string& split_by) {
-  std::string text;
-  const auto gauge = [&text](const char* name, const char* help, double value) {
-    text +=
-        fmt::format("# HELP {} {}\n# TYPE {} gauge\n{} {}\n", name, help, name, name, exact(value));
-  };
-  gauge("perjoule_serving_power_watts", "Mean power of what is measured.", figures.power.value());
-  gauge("perjoule_serving_output_tokens_per_second", "Output tokens a second.",
-        figures.duration.value() > 0 ? figures.output_tokens / figures.duration.value() : 0);
-  if (figures.output_token.status != Status::kMissing) {
-    gauge("perjoule_serving_joules_per_output_token", "Energy of an output token.",
-          figures.output_token.joules.value());
-    gauge("perjoule_serving_joules_per_output_token_expanded", "Its uncertainty, k = 2.",
-          figures.output_token.expanded_uncertainty().value());
-    gauge("perjoule_serving_tokens_per_joule", "Output tokens a joule.",
-          figures.tokens_per_joule());
-  }
-  if (!figures.shares.empty()) {
-    const char* const name = "perjoule_serving_share_watts";
-    text += fmt::format("# HELP {} Mean power by {}, an estimate.\n# TYPE {} gauge\n", name,
-                        split_by, name);
-    for (const LiveShare& share : figures.shares) {
-      text += fmt::format("{}{{{}=\"{}\"}} {}\n", name, split_by, escaped(share.value),
-                          exact(share.energy.joules.value() / figures.duration.value()));
-    }
-  }
-  return text;
-}
-
-constexpr std::string_view kHeading =
-    "   TIME     POWER  RUNNING  WAITING  OUT TOK/S    J AN OUTPUT TOKEN  TOK/J\n";
-
-std::string row_of(const LiveFigures& figures, Seconds since) {
-  const auto count = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.0f}", *value) : std::string("-");
-  };
-  const bool known = figures.output_token.status != Status::kMissing;
-  return fmt::format("{:>7}  {:>8}  {:>7}  {:>7}  {:>9.1f}  {:>19}  {:>5}\n", to_text(since, 3),
-                     to_text(figures.power, 3), count(figures.running), count(figures.waiting),
-                     figures.output_tokens / std::max(figures.duration.value(), 1e-9),
-                     known ? with_uncertainty(figures.output_token) : "none was made",
-                     known ? fmt::format("{:.3g}", figures.tokens_per_joule()) : "-");
-}
-
-std::string share_lines(const LiveFigures& figures, const std::string& label) {
-  if (figures.shares.empty()) return "";
-  Table table({{label},
-               {"PROMPT TOKENS", Table::Align::kRight},
-               {"OUTPUT TOKENS", Table::Align::kRight},
-               {"SHARE", Table::Align::kRight},
-               {"ENERGY", Table::Align::kRight},
-               {"STATUS"}});
-  for (const LiveShare& share : figures.shares) {
-    table.add({share.value.empty() ? "(none)" : printable(share.value),
-               fmt::format("{:.0f}", share.prompt_tokens),
-               fmt::format("{:.0f}", share.output_tokens), percent(share.share, 1),
-               with_uncertainty(share.energy), share.energy.status_text()});
-  }
-  return "\n" + table.text();
-}
-
 struct WatchWords {
   Seconds every;
   std::optional<Seconds> duration;
   LiveOptions live;
   HttpUrl url;
+  HttpClientOptions http;
 };
 
 Result<WatchWords> read_words(const Arguments& arguments) {
@@ -153,6 +49,8 @@ Result<WatchWords> read_words(const Arguments& arguments) {
   auto url = HttpUrl::parse(arguments.value("metrics"));
   if (!url) return fail(url, "--metrics");
   words.url = std::move(*url);
+  words.http.tls.verifies = !arguments.has("insecure");
+  words.http.tls.authorities = arguments.value("ca");
   if (arguments.has("textfile")) {
     const auto can = check_writable(arguments.value("textfile"));
     if (!can) return fail(can, "--textfile");
@@ -160,65 +58,127 @@ Result<WatchWords> read_words(const Arguments& arguments) {
   return words;
 }
 
-Outcome tell(const Arguments& arguments, const WatchWords& words, const LiveFigures& figures,
-             Seconds since) {
-  if (arguments.json()) {
-    print(json_of(figures, "step").dump() + "\n");
-  } else {
-    print(row_of(figures, since));
-    for (const std::string& note : figures.notes) print("note: " + note + "\n");
+/// A file of gauges that is there only while they are true.
+class TextFile {
+ public:
+  explicit TextFile(std::string path) : path_(std::move(path)) {}
+  ~TextFile() { remove(); }
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+
+  /// Complains once as long as it cannot be written.
+  void write(const std::string& text) {
+    if (path_.empty()) return;
+    const Outcome written = write_file_atomically(path_, text);
+    if (written) {
+      is_there_ = true;
+    } else if (!has_failed_) {
+      complain("--textfile: " + written.error().text());
+      remove();
+    }
+    has_failed_ = !written;
   }
-  if (arguments.has("textfile")) {
-    PJ_CHECK(write_file_atomically(arguments.value("textfile"),
-                                   gauges_of(figures, words.live.split_by)));
+  void remove() {
+    if (is_there_) std::remove(path_.c_str());
+    is_there_ = false;
   }
-  return {};
-}
+
+ private:
+  std::string path_;
+  bool is_there_ = false;
+  bool has_failed_ = false;
+};
+
+/// Step after step, until the time is over or a signal comes.
+class Watch {
+ public:
+  Watch(const Arguments& arguments, const WatchWords& words, const Clock& clock, LiveEnergy& live,
+        const StopOnSignal& signals)
+      : arguments_(arguments),
+        words_(words),
+        clock_(clock),
+        live_(live),
+        signals_(signals),
+        textfile_(arguments.value("textfile")),
+        begun_(clock.now()),
+        last_page_(begun_) {}
+
+  /// Whether the last look brought a page.
+  bool run() {
+    if (!arguments_.json()) print(watch_heading());
+    const Instant end = words_.duration ? begun_ + *words_.duration
+                                        : Instant{std::numeric_limits<std::int64_t>::max()};
+    for (;;) {
+      // A look that took longer than `every` is followed by the next whole multiple of it.
+      const double steps = std::floor((clock_.now() - begun_) / words_.every) + 1;
+      const Instant next = std::min(begun_ + words_.every * steps, end);
+      while (clock_.now() < next && signals_.signal() == 0)
+        clock_.sleep_until(std::min(next, clock_.now() + kLook));
+      look();
+      if (clock_.now() >= end || signals_.signal() != 0 || output_failed() != 0) return !is_out_;
+    }
+  }
+
+ private:
+  void look() {
+    const auto figures = live_.step();
+    if (!figures) {
+      textfile_.remove();
+      if (!is_out_) {
+        complain(fmt::format("no page since {}, still looking: {}", to_text(last_page_ - begun_, 3),
+                             figures.error().text()));
+      }
+      is_out_ = true;
+      return;
+    }
+    is_out_ = false;
+    last_page_ = clock_.now();
+    textfile_.write(watch_gauges(*figures, words_.live.split_by));
+    if (arguments_.json()) {
+      print(watch_json(*figures, "step").dump() + "\n");
+      return;
+    }
+    print(watch_row(*figures, last_page_ - begun_));
+    // What stays so is said once.
+    if (figures->notes != notes_) {
+      for (const std::string& note : figures->notes) print("note: " + note + "\n");
+    }
+    notes_ = figures->notes;
+  }
+
+  const Arguments& arguments_;
+  const WatchWords& words_;
+  const Clock& clock_;
+  LiveEnergy& live_;
+  const StopOnSignal& signals_;
+  TextFile textfile_;
+  Instant begun_;
+  Instant last_page_;
+  bool is_out_ = false;  ///< the last look brought none
+  std::vector<std::string> notes_;
+};
 
 Result<int> watch(const Arguments& arguments) {
   PJ_TRY(const WatchWords words, read_words(arguments));
   const RealClock clock;
   PJ_TRY(const BenchMachine machine, BenchMachine::find(arguments, clock));
-  PJ_TRY(auto reader, EngineReader::create(clock, words.url, arguments.value("token-variable")));
+  PJ_TRY(const auto reader,
+         EngineReader::create(clock, words.url, arguments.value("token-variable"), words.http));
   PJ_TRY(const auto signals, StopOnSignal::start());
   Meter meter(machine.sources(), clock, 0, machine.calibrations());
   PJ_TRY(const auto sampler, Sampler::start(meter, Seconds(0.1)));
-  LiveEnergy live(meter, std::move(reader), words.live);
+  LiveEnergy live(
+      meter, [&reader] { return reader->read(); }, words.live);
   PJ_CHECK(live.begin());
-  const Instant begun = clock.now();
-  if (!arguments.json()) print(kHeading);
-  const Instant end =
-      words.duration ? begun + *words.duration : Instant{std::numeric_limits<std::int64_t>::max()};
-  std::size_t failed = 0;
-  for (std::size_t step = 1;; ++step) {
-    Instant next = begun + words.every * static_cast<double>(step);
-    const bool last = end <= next;
-    if (last) next = end;
-    while (clock.now() < next && signals->signal() == 0)
-      clock.sleep_until(std::min(next, clock.now() + kLook));
-    const auto figures = live.step();
-    if (figures) {
-      failed = 0;
-      PJ_CHECK(tell(arguments, words, *figures, clock.now() - begun));
-    } else {
-      // A server that is restarted comes back; one that stays away ends the watch.
-      complain(figures.error().text());
-      if (++failed >= 10) return fail(figures);
-    }
-    if (output_failed() != 0) break;
-    if (last || signals->signal() != 0) break;
-  }
+  const bool is_there = Watch(arguments, words, clock, live, *signals).run();
+  const LiveFigures whole = live.end();
   sampler->stop();
-  PJ_TRY(const LiveFigures whole, live.whole());
   if (arguments.json()) {
-    print(json_of(whole, "whole").dump() + "\n");
+    print(watch_json(whole, "whole").dump() + "\n");
   } else {
-    print(fmt::format("\nin {}: {} ({}), {:.0f} output tokens, {} each\n",
-                      to_text(whole.duration, 3), with_uncertainty(whole.energy),
-                      whole.energy.status_text(), whole.output_tokens,
-                      with_uncertainty(whole.output_token)) +
-          share_lines(whole, words.live.split_by));
+    print(watch_summary(whole, words.live.split_by));
   }
+  if (!is_there) return kMachineCannot;
   return signals->signal() == 0 ? kDone : kSignalled + signals->signal();
 }
 
@@ -232,7 +192,9 @@ Verb bench_watch_verb() {
       "Sends nothing but a look at the server's own counters (vLLM's, SGLang's, llama.cpp's) every "
       "now and then, and holds them against the meters of the GPUs it runs on: power, joules a "
       "token with uncertainty, tokens a joule. With --split the energy is shared out by a label of "
-      "the counters; that is an estimate by tokens, whose parts sum to the whole. With --json a "
+      "the counters; that is an estimate by tokens, whose parts sum to the whole. A server that "
+      "goes "
+      "away is looked for until it is back: what is not known of that while is said. With --json a "
       "document a line, the last one of the whole time.";
   verb.options = {
       {"metrics", "URL", "the page of the server's own counters"},
@@ -243,8 +205,12 @@ Verb bench_watch_verb() {
       {"output-weight", "W", "with --split: prompt tokens that an output token takes as much as",
        "10"},
       {"textfile", "FILE",
-       "write the figures as Prometheus gauges, for node_exporter's textfile collector"},
+       "the figures as Prometheus gauges, for node_exporter's textfile collector; removed at the "
+       "end "
+       "and while there are none"},
       {"token-variable", "NAME", "the variable that holds the bearer token", "OPENAI_API_KEY"},
+      {"ca", "FILE", "trust these authorities (PEM) in place of the system's"},
+      {"insecure", "", "trust any certificate"},
   };
   verb.examples = {
       "perjoule bench watch --metrics http://localhost:8000/metrics --sources 0,1,2,3",

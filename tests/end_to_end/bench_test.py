@@ -146,26 +146,6 @@ class Scenes:
             assert "ended early by a signal" in document["validity"], document["validity"]
             assert document["run"]["requests"]["succeeded"] > 20, document["run"]["requests"]
 
-    def watched(self):
-        with server() as url:
-            load = subprocess.Popen([COMMAND, "bench", "run", "--url", url, "--sources", "none", *LOAD, "--requests", "640"],
-                                    stdout=subprocess.DEVNULL)
-            time.sleep(1)
-            textfile = self.folder / "serving.prom"
-            lines = perjoule("bench", "watch", "--metrics", url, "--every", "1s", "--for", "4s", "--split", "model_name", "--json",
-                             "--textfile", str(textfile)).stdout.splitlines()
-            load.wait(timeout=100)
-            documents = [json.loads(line) for line in lines]
-            steps, whole = documents[:-1], documents[-1]
-            assert len(steps) == 4 and whole["span"] == "whole", lines
-            near(sum(one["energy"]["joules"] for one in steps), whole["energy"]["joules"], 1e-9)
-            assert sum(one["output_tokens"] for one in steps) == whole["output_tokens"] > 0, whole
-            assert whole["output_token"]["status"] == "simulated" and whole["output_token"]["expanded_j"] > 0, whole
-            near(sum(one["energy"]["joules"] for one in whole["shares"]), whole["energy"]["joules"], 1e-9)
-            assert "perjoule_serving_joules_per_output_token " in textfile.read_text(), textfile.read_text()
-            none = perjoule("bench", "watch", "--metrics", url, "--for", "1s", "--split", "tenant", status=2)
-            assert "model_name" in none.stderr, none.stderr
-
     def elsewhere(self):
         """The same GPU by our meter and by a Prometheus that scrapes an exporter of its counter."""
         exporter_port, prometheus_port = free_port(), free_port()
@@ -294,9 +274,6 @@ class Bench(TwinTest):
 
     def test_an_interrupted_run_tells_what_it_has(self):
         self.on_twin("interrupted")
-
-    def test_others_load_is_watched(self):
-        self.on_twin("watched")
 
     @unittest.skipUnless(shutil.which("prometheus"), "no Prometheus is installed")
     def test_gpus_elsewhere_are_measured_by_prometheus(self):

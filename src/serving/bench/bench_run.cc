@@ -55,8 +55,8 @@ Result<BenchRun> run_bench(Meter& meter, const RequestSet& set, const BenchSetti
   const Clock& clock = meter.clock();
   std::unique_ptr<EngineWatch> watch;
   if (settings.metrics) {
-    PJ_TRY(auto reader,
-           EngineReader::create(clock, *settings.metrics, settings.load.token_variable));
+    PJ_TRY(auto reader, EngineReader::create(clock, *settings.metrics, settings.load.token_variable,
+                                             settings.load.http));
     PJ_TRY(watch, EngineWatch::start(std::move(reader), settings.metrics_every));
   }
   BenchRun run;

@@ -10,13 +10,14 @@
 namespace perjoule {
 
 Result<std::unique_ptr<EngineReader>> EngineReader::create(const Clock& clock, const HttpUrl& url,
-                                                           const std::string& token_variable) {
+                                                           const std::string& token_variable,
+                                                           const HttpClientOptions& http) {
   std::unique_ptr<EngineReader> reader(new EngineReader);
   HttpUrl server = url;
   // A client puts its requests' paths behind the URL's own.
   reader->path_ = server.path.empty() ? "/metrics" : std::exchange(server.path, {});
   reader->where_ = server.text() + reader->path_;
-  PJ_TRY(reader->fetcher_, HttpFetcher::create(clock, server, {}));
+  PJ_TRY(reader->fetcher_, HttpFetcher::create(clock, server, http));
   const std::string token(
       trim(token_variable.empty() ? std::string() : environment(token_variable.c_str())));
   if (!token.empty()) reader->fields_.push_back({"Authorization", "Bearer " + token});

@@ -30,7 +30,8 @@ class EngineReader {
  public:
   /// `url` is the page's own, "http://localhost:8000/metrics"; /metrics where it has no path.
   static Result<std::unique_ptr<EngineReader>> create(const Clock& clock, const HttpUrl& url,
-                                                      const std::string& token_variable);
+                                                      const std::string& token_variable,
+                                                      const HttpClientOptions& http = {});
   /// unavailable where the page does not come or its status is not 200, not_found and
   /// invalid_argument as read_engines.
   Result<EnginePage> read();
