@@ -91,7 +91,8 @@ Result<std::optional<HttpUrl>> metrics_page(const Arguments& arguments, const Be
   HttpUrl url = plan.options.url;
   url.path += "/metrics";
   const RealClock clock;
-  const auto reader = EngineReader::create(clock, url, plan.options.token_variable);
+  const auto reader =
+      EngineReader::create(clock, url, plan.options.token_variable, plan.options.http);
   if (reader && (*reader)->read()) return std::optional(std::move(url));
   return std::optional<HttpUrl>();
 }

@@ -230,8 +230,7 @@ std::optional<double> response_saving(const BenchResult& chosen, const BenchResu
 
 Config settings_of(const BenchResult& r) {
   Config config;
-  if (!r.gpus.model.empty())
-    config.set("GPUs", fmt::format("{} x {}", r.gpus.count, r.gpus.model));
+  if (!r.gpus.model.empty()) config.set("GPUs", fmt::format("{} x {}", r.gpus.count, r.gpus.model));
   const auto add = [&config](std::string_view name, const auto& value) {
     if (value) config.set(name, exact(static_cast<double>(*value)));
   };
