@@ -17,10 +17,20 @@ namespace {
 constexpr double kLongestRun = 1e8;      // s
 constexpr std::uint64_t kSeed = 48'105;  // ML.ENERGY's
 
+/// Without the mark that some editors put before UTF-8.
 Result<std::string> whole_file(const std::string& path) {
   auto text = read_file(path);
   if (!text) return fail(text, path);
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text->compare(0, kMark.size(), kMark) == 0) text->erase(0, kMark.size());
   return std::move(*text);
+}
+
+/// A file of the user's that is malformed is words that make no sense.
+template <typename T>
+Result<T> given(Result<T> read) {
+  if (read || read.error().code != ErrorCode::kDataLoss) return read;
+  return Error::invalid_argument(read.error().message, read.error().remedy);
 }
 
 /// The server's address without the "/v1" that clients are used to write.
@@ -158,14 +168,15 @@ class LoadReader {
     PromptWords words;
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first != std::string::npos && text[first] == '[') {
-      PJ_TRY(ShareGptPrompts read, prompts_of_sharegpt(text, path, arguments_.has("every-turn")));
+      PJ_TRY(ShareGptPrompts read,
+             given(prompts_of_sharegpt(text, path, arguments_.has("every-turn"))));
       words.prompts = std::move(read.prompts);
       if (read.skipped > 0)
         plan_.notes.push_back(
             fmt::format("{}: {} without an answered question left out", path,
                         counted(static_cast<double>(read.skipped), "conversation")));
     } else {
-      PJ_TRY(words.prompts, prompts_of_jsonl(text, path));
+      PJ_TRY(words.prompts, given(prompts_of_jsonl(text, path)));
     }
     if (is_trace()) return words;  // each at its own moment, in the file's order
     if (count_) words.prompts = drawn_prompts(std::move(words.prompts), *count_, seed_);
@@ -178,7 +189,7 @@ class LoadReader {
 
   Result<PromptWords> prompts_of_azure(const std::string& path) {
     PJ_TRY(const std::string text, whole_file(path));
-    PJ_TRY(std::vector<TokenLengths> lengths, lengths_of_azure_trace(text, path));
+    PJ_TRY(std::vector<TokenLengths> lengths, given(lengths_of_azure_trace(text, path)));
     if (count_ && *count_ < lengths.size()) lengths.resize(*count_);
     PJ_CHECK(read_endpoint());
     return PromptWords{prompts_of_lengths(lengths, form(), seed_), true};

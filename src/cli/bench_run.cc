@@ -154,6 +154,10 @@ Result<int> measure(const Arguments& arguments) {
   PJ_TRY(const auto signals, StopOnSignal::start());
   Meter meter(machine.sources(), clock, kTimelineBytes, machine.calibrations());
   PJ_TRY(const BenchRun run, run_bench(meter, job.set, job.settings, signals->token()));
+  if (signals->signal() != 0 && run.load.records.empty()) {
+    complain("ended by a signal before a request of the load was sent");
+    return kSignalled + signals->signal();
+  }
   if (remote) {
     remote->wait_for(run);
     job.ask.remote = remote->meter(run);

@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -98,6 +99,11 @@ class TestPeer {
   void wait_until_hung_up() {
     std::string text;
     while (receive(text)) text.clear();
+  }
+  /// The same without reading: what the client still sends stays where it is.
+  void wait_deaf_until_hung_up() const {
+    pollfd watched{socket_, POLLRDHUP, 0};
+    ::poll(&watched, 1, 10'000);
   }
   /// The connection is broken off, not ended, when the script returns.
   void reset_at_end() const {

@@ -309,7 +309,7 @@ class BenchRefuses(CommandTest):
         self.assertIn("timestamp", self.refused("run", *url, "--model", "m", "--sources", "none", "--replay", "--prompts",
                                                 self.write("p.jsonl", '{"prompt": "a"}\n')))
         self.assertIn("p.jsonl: line 2", self.refused("run", *url, "--model", "m", "--sources", "none", "--prompts",
-                                                self.write("p.jsonl", '{"prompt": "a"}\n{"x": 1}\n'), status=3))
+                                                self.write("p.jsonl", '{"prompt": "a"}\n{"x": 1}\n'), status=2))
         self.assertIn("--fail-above", self.refused("compare", "a", "b", "--fail-above", "some"))
         self.assertIn("no server to watch", self.refused("watch", "--sources", "cpu"))
         self.assertIn("--output FOLDER", self.refused("sweep", self.write("s.toml", "[[sweep]]\nrate = [1]\n")))

@@ -25,29 +25,37 @@ std::uint64_t number_of(std::string_view text) {
   return hash;
 }
 
+/// In a name or a value: what separates those is none of theirs.
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '-' || c == '_' || c == '=' || c == ',' || c == '+';
+         c == '-' || c == '_' || c == '+';
 }
 
 }  // namespace
 
 std::string sweep_key(const Config& point) {
-  std::string whole;
-  for (const Setting one : point.settings())
-    whole += fmt::format("{}{}={}", whole.empty() ? "" : ",", one.name, one.value);
-  if (whole.empty()) whole = "point";
+  std::string whole;  // told apart whatever the words are
   std::string key;
   bool changed = false;
-  for (const char c : whole) {
-    key += is_plain(c) ? c : '_';
-    changed = changed || !is_plain(c);
+  const auto add = [&](std::string_view word) {
+    whole += fmt::format("{}:{};", word.size(), word);
+    for (const char c : word) {
+      key += is_plain(c) ? c : '_';
+      changed = changed || !is_plain(c);
+    }
+  };
+  for (const Setting one : point.settings()) {
+    if (!key.empty()) key += ',';
+    add(one.name);
+    key += '=';
+    add(one.value);
   }
+  if (key.empty()) return "point";
   if (key.front() == '.' || key.front() == '-') {
     key.front() = '_';
     changed = true;
   }
-  // Two points whose names were changed into the same one are told apart by what they were.
+  // Two points whose words were changed into the same ones are told apart by what they were.
   if (changed || key.size() > kLongestKey)
     key = fmt::format("{}-{:016x}", key.substr(0, kLongestKey - 17), number_of(whole));
   return key;

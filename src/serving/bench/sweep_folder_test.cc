@@ -26,6 +26,8 @@ TEST(SweepKey, NamesAPointAndNoOther) {
     EXPECT_EQ(key.find('/'), std::string::npos);
     EXPECT_EQ(key.find(' '), std::string::npos);
   }
+  EXPECT_NE(sweep_key(config({{"url", "1,concurrency=2"}})),
+            sweep_key(config({{"url", "1"}, {"concurrency", "2"}})));
   EXPECT_EQ(sweep_key({}), "point");
 }
 
