@@ -33,13 +33,13 @@ class PipelineRun(TwinTest):
     def test_four_ranks_save_about_what_the_plan_says_in_about_the_time(self):
         # Half a percent of 1.2 s is what one held-up process takes: a machine that does other things meanwhile may need another
         # try, a plan that is too slow fails all of them.
-        for attempt in range(3):
+        for attempt in range(5):
             self.on_twin("planned", gpu="a100:4")
             document = self.outcome("planned")
             self.assertEqual(document["schema"], "perjoule.pipeline-run.v1")
             self.assertNotIn("error", document)
             # In turns, for what the chips warm up in between is as long as the plan saves.
-            if not document["comparison"]["in_turns"] and attempt < 2:
+            if not document["comparison"]["in_turns"] and attempt < 4:
                 continue
             highest, plan = document["comparison"]["highest"], document["comparison"]["plan"]
             longer = plan["median_time_s"] / highest["median_time_s"] - 1
