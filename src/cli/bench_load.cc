@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "net/bearer_token.h"
 #include "net/http_fetch.h"
 #include "serving/load/arrivals.h"
 #include "serving/load/bench_task.h"
@@ -54,8 +55,7 @@ Result<std::string> asked_model(const HttpUrl& url, const HttpClientOptions& htt
   const RealClock clock;
   PJ_TRY(const auto fetcher, HttpFetcher::create(clock, url, http));
   std::vector<HttpField> fields;
-  if (const std::string token(trim(environment(token_variable.c_str()))); !token.empty())
-    fields.push_back({"Authorization", "Bearer " + token});
+  add_bearer_token(token_variable, fields);
   PJ_TRY(const HttpPage page, fetcher->get("/v1/models", fields));
   const auto say = [&](const std::string& what) {
     return Error::unavailable(url.text() + "/v1/models: " + what, "--model names the model");

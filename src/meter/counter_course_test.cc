@@ -6,38 +6,12 @@
 
 #include "math/random.h"
 #include "meter/course_energy.h"
+#include "meter/test_counter.h"
 
 namespace perjoule {
 namespace {
 
-constexpr double kTick = 0.1, kGap = 0.002;
-
-/// A GPU that works for four fifths of a second and waits for the last one, over and over.
-double drawn_until(double at) {
-  const double rest = at - std::floor(at);
-  return std::floor(at) * (0.8 * 300 + 0.2 * 70) + std::min(rest, 0.8) * 300 +
-         std::max(0.0, rest - 0.8) * 70;
-}
-
-CounterTick tick_at(double at) { return {Seconds(at), Seconds(kGap), Joules(drawn_until(at))}; }
-
-/// What its counter shows from one moment to another, at multiples of its tick.
-std::vector<CounterTick> ticks(double from, double until) {
-  std::vector<CounterTick> all;
-  const auto first = static_cast<int>(std::ceil(from / kTick - 1e-9));
-  for (int i = first; i * kTick < until - 1e-9; ++i) all.push_back(tick_at(i * kTick));
-  return all;
-}
-
-SourceInfo counter() {
-  SourceInfo info;
-  info.id = "gpu:a/energy";
-  info.device = "gpu:a";
-  info.tick = Seconds(kTick);
-  info.quantum = 0;
-  info.status = Status::kSimulated;
-  return info;
-}
+using namespace test_counter;
 
 TEST(CounterCourse, KnowsTheTicksOnEitherSideOfAMoment) {
   CounterCourse course;

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "net/bearer_token.h"
 #include "net/http_fetch.h"
 
 namespace perjoule {
@@ -167,10 +168,7 @@ Result<PromAnswer> Prometheus::ask(const std::string& path, const std::string& f
   request.fields = {{"Content-Type", "application/x-www-form-urlencoded"},
                     {"Accept", "application/json"}};
   const std::string& variable = options_.token_variable;
-  if (const std::string token(
-          trim(variable.empty() ? std::string() : environment(variable.c_str())));
-      !token.empty())
-    request.fields.push_back({"Authorization", "Bearer " + token});
+  add_bearer_token(variable, request.fields);
   request.body = std::make_shared<const std::string>(
       form + "&timeout=" + std::to_string(std::llround(options_.timeout.value() * 1e3)) + "ms");
   const auto answer = fetcher->ask(std::move(request));

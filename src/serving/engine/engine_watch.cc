@@ -4,8 +4,7 @@
 
 #include <chrono>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "net/bearer_token.h"
 
 namespace perjoule {
 
@@ -18,9 +17,7 @@ Result<std::unique_ptr<EngineReader>> EngineReader::create(const Clock& clock, c
   reader->path_ = server.path.empty() ? "/metrics" : std::exchange(server.path, {});
   reader->where_ = server.text() + reader->path_;
   PJ_TRY(reader->fetcher_, HttpFetcher::create(clock, server, http));
-  const std::string token(
-      trim(token_variable.empty() ? std::string() : environment(token_variable.c_str())));
-  if (!token.empty()) reader->fields_.push_back({"Authorization", "Bearer " + token});
+  add_bearer_token(token_variable, reader->fields_);
   return reader;
 }
 

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/huge_pages.h"
 #include "base/text.h"
+#include "net/bearer_token.h"
 #include "serving/load/load_stream.h"
 
 namespace perjoule {
@@ -116,15 +117,9 @@ class Generator final : public LoadStreamOwner {
     fields_ = {{"Content-Type", "application/json"},
                {"Accept", set_.is_streamed ? "text/event-stream" : "application/json"},
                {"User-Agent", "perjoule"}};
-    if (const std::string token = std::string(trim(token_of(options_.token_variable)));
-        !token.empty())
-      fields_.push_back({"Authorization", "Bearer " + token});
+    add_bearer_token(options_.token_variable, fields_);
     fields_.insert(fields_.end(), options_.fields.begin(), options_.fields.end());
     return {};
-  }
-
-  static std::string token_of(const std::string& variable) {
-    return variable.empty() ? "" : environment(variable.c_str());
   }
 
   Outcome warm_up() {
