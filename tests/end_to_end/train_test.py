@@ -251,7 +251,8 @@ class Scenes:
             for tried in (250, 200, 150):
                 first = limits.index(tried)
                 assert limits[first:first + profile] == [tried] * profile, (profile, limits)
-                assert limits[first + profile] != tried, (profile, limits)
+                # A machine that held a step up may have the last one chosen, and then it goes on with it.
+                assert limits[first + profile] != tried or tried == 150 == limits[-1], (profile, limits)
             assert limit_mw() == 300_000, limit_mw()
 
     def half_refused(self):

@@ -22,14 +22,15 @@ def idle_watts():
     assert nvml.nvmlInit_v2() == 0
     device = ctypes.c_void_p()
     assert nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
-    joules = []
+    joules, at = [], []
     for _ in range(2):
         value = ctypes.c_ulonglong()
         assert nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(value)) == 0
         joules.append(value.value / 1000)
+        at.append(time.monotonic())
         time.sleep(2 if len(joules) == 1 else 0)
     nvml.nvmlShutdown()
-    return (joules[1] - joules[0]) / 2
+    return (joules[1] - joules[0]) / (at[1] - at[0])
 
 
 class Scenes:
