@@ -2,75 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 
-#include "base/csv.h"
 #include "base/text.h"
 #include "math/random.h"
 
 namespace perjoule {
 namespace {
-
-/// So many digits at the front of the text, which are taken from it.
-std::optional<int> take_number(std::string_view& text, std::size_t digits) {
-  if (text.size() < digits) return {};
-  int value = 0;
-  for (const char c : text.substr(0, digits)) {
-    if (c < '0' || c > '9') return {};
-    value = value * 10 + (c - '0');
-  }
-  text.remove_prefix(digits);
-  return value;
-}
-
-bool take_mark(std::string_view& text, std::string_view marks) {
-  if (text.empty() || marks.find(text.front()) == std::string_view::npos) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-struct Stamp {
-  std::int64_t seconds = 0;  ///< since 1970, of whatever zone
-  double fraction = 0;
-};
-
-/// "2023-11-16 18:17:03.9799600", with or without "Z" or "+00:00" behind it.
-std::optional<Stamp> stamp_of(std::string_view text) {
-  using std::chrono::day;
-  using std::chrono::month;
-  using std::chrono::year;
-  const auto y = take_number(text, 4);
-  const bool has_month = y && take_mark(text, "-");
-  const auto m = has_month ? take_number(text, 2) : std::nullopt;
-  const bool has_day = m && take_mark(text, "-");
-  const auto d = has_day ? take_number(text, 2) : std::nullopt;
-  const bool has_hour = d && take_mark(text, " T");
-  const auto hour = has_hour ? take_number(text, 2) : std::nullopt;
-  const bool has_minute = hour && take_mark(text, ":");
-  const auto minute = has_minute ? take_number(text, 2) : std::nullopt;
-  const bool has_second = minute && take_mark(text, ":");
-  const auto second = has_second ? take_number(text, 2) : std::nullopt;
-  if (!second || *hour > 23 || *minute > 59 || *second > 60) return {};
-  const std::chrono::year_month_day date(year(*y), month(static_cast<unsigned>(*m)),
-                                         day(static_cast<unsigned>(*d)));
-  if (!date.ok()) return {};
-  Stamp stamp;
-  if (take_mark(text, ".")) {
-    double unit = 0.1;
-    bool has_digit = false;
-    while (const auto digit = take_number(text, 1)) {
-      stamp.fraction += *digit * unit;
-      unit /= 10;
-      has_digit = true;
-    }
-    if (!has_digit) return {};
-  }
-  if (!text.empty() && text != "Z" && text != "+00:00") return {};
-  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  stamp.seconds = days * 86'400 + *hour * 3'600 + *minute * 60 + *second;
-  return stamp;
-}
 
 Outcome check(const LengthLaw& law, std::string_view which) {
   const auto wrong = [&](const std::string& why) {
@@ -135,31 +73,6 @@ std::string words_text(std::int64_t tokens, Random& random) {
 }
 
 }  // namespace
-
-Result<std::vector<TokenLengths>> lengths_of_azure_trace(std::string_view text,
-                                                         std::string_view name) {
-  PJ_TRY(const CsvTable table, parse_csv(text, name));
-  PJ_TRY(const std::size_t stamps, table.require_column("TIMESTAMP"));
-  PJ_TRY(const std::size_t prompts, table.require_column("ContextTokens"));
-  PJ_TRY(const std::size_t outputs, table.require_column("GeneratedTokens"));
-  std::vector<TokenLengths> lengths;
-  lengths.reserve(table.rows());
-  Stamp first;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto stamp = stamp_of(table.cell(row, stamps));
-    const auto prompt = parse_integer(table.cell(row, prompts));
-    const auto output = parse_integer(table.cell(row, outputs));
-    if (!stamp || !prompt || !output || *prompt < 0 || *output < 0) {
-      return Error::data_loss(std::string(name) + ": line " + std::to_string(table.line(row)) +
-                              ": no instant and two counts of tokens");
-    }
-    if (row == 0) first = *stamp;
-    lengths.push_back({*prompt, *output,
-                       Seconds(static_cast<double>(stamp->seconds - first.seconds) +
-                               (stamp->fraction - first.fraction))});
-  }
-  return lengths;
-}
 
 Result<std::vector<TokenLengths>> drawn_lengths(const LengthLaw& prompt, const LengthLaw& output,
                                                 std::size_t count, std::uint64_t seed) {

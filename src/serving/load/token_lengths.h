@@ -1,7 +1,6 @@
-// How many tokens requests have that are made, not taken from a data set: as a recorded trace says,
-// or drawn from laws.
+// How many tokens requests have that are made, not taken from a data set, drawn from laws (or as a
+// recorded trace says, workload/azure_trace.h).
 //
-//   PJ_TRY(const auto trace, lengths_of_azure_trace(text, "conv.csv"));
 //   PJ_TRY(const auto drawn, drawn_lengths({LengthKind::kPareto, 500, 2.5},
 //                                          {LengthKind::kExponential, 300}, 1024, seed));
 //   const std::vector<Prompt> prompts = prompts_of_lengths(drawn, PromptForm::kTokenIds, seed);
@@ -20,19 +19,9 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "serving/load/prompts.h"
+#include "workload/azure_trace.h"
 
 namespace perjoule {
-
-struct TokenLengths {
-  std::int64_t prompt = 0;
-  std::int64_t output = 0;
-  std::optional<Seconds> arrival = {};  ///< from the trace's first request
-};
-
-/// Azure's LLM inference traces of 2023 and 2024: TIMESTAMP, ContextTokens, GeneratedTokens. In the
-/// file's order. data_loss for a stamp that is none, naming the line. O(bytes).
-Result<std::vector<TokenLengths>> lengths_of_azure_trace(std::string_view text,
-                                                         std::string_view name);
 
 enum class LengthKind {
   kFixed,

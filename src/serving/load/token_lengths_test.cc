@@ -13,64 +13,6 @@
 namespace perjoule {
 namespace {
 
-TEST(TokenLengths, AzuresTracesOfBothYears) {
-  const auto trace = lengths_of_azure_trace(
-      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
-      "2023-11-16 23:59:59.9799600,4808,10\r\n"
-      "2023-11-17 00:00:01.0319600,3180,8\r\n"
-      "2024-02-29 00:00:00+00:00,0,0",
-      "trace.csv");
-  ASSERT_TRUE(trace) << trace.error().text();
-  ASSERT_EQ(trace->size(), 3U);
-  EXPECT_EQ((*trace)[0].prompt, 4808);
-  EXPECT_EQ((*trace)[0].output, 10);
-  EXPECT_EQ((*trace)[0].arrival, Seconds(0));
-  EXPECT_NEAR((*trace)[1].arrival->value(), 1.052, 1e-9);
-  EXPECT_NEAR((*trace)[2].arrival->value(), 104 * 86400.0 + 0.02004, 1e-6);
-}
-
-TEST(TokenLengths, StampsAndCountsThatAreNone) {
-  for (const std::string row :
-       {"2023-13-16 18:17:03.9,1,1", "2023-02-30 18:17:03.9,1,1", "2023-11-16 24:17:03,1,1",
-        "2023-11-16 18:17,1,1", "2023-11-16 18:17:03.,1,1", "2023-11-16 18:17:03+02:00,1,1",
-        "yesterday,1,1", "2023-11-16 18:17:03,1.5,1", "2023-11-16 18:17:03,1,-1"}) {
-    const auto trace =
-        lengths_of_azure_trace("TIMESTAMP,ContextTokens,GeneratedTokens\n" + row, "trace.csv");
-    ASSERT_FALSE(trace) << row;
-    EXPECT_EQ(trace.error().code, ErrorCode::kDataLoss);
-    EXPECT_EQ(trace.error().message, "trace.csv: line 2: no instant and two counts of tokens");
-  }
-  EXPECT_FALSE(lengths_of_azure_trace("TIMESTAMP,ContextTokens\n", "trace.csv"));
-}
-
-TEST(TokenLengths, TheWholeTracesOf2023) {
-  struct Case {
-    const char* file;
-    std::size_t requests;
-    double span;
-    std::int64_t prompts;
-    std::int64_t outputs;
-  };
-  for (const Case& one : {Case{"code", 8'819, 3'435.948, 18'059'974, 245'896},
-                          Case{"conv", 19'366, 3'501.722, 22'361'870, 4'088'665}}) {
-    PJ_TEST_DATA(path, std::string("azure_llm_2023/AzureLLMInferenceTrace_") + one.file + ".csv");
-    const auto trace = lengths_of_azure_trace(read_file(path).value(), path);
-    ASSERT_TRUE(trace) << trace.error().text();
-    EXPECT_EQ(trace->size(), one.requests);
-    std::int64_t prompts = 0;
-    std::int64_t outputs = 0;
-    Seconds last;
-    for (const TokenLengths& request : *trace) {
-      prompts += request.prompt;
-      outputs += request.output;
-      last = std::max(last, *request.arrival);
-    }
-    EXPECT_EQ(prompts, one.prompts);
-    EXPECT_EQ(outputs, one.outputs);
-    EXPECT_NEAR(last.value(), one.span, 1e-3);
-  }
-}
-
 double mean_of(const LengthLaw& law) {
   constexpr std::size_t kCount = 200'000;
   const auto lengths = drawn_lengths(law, {}, kCount, 7);
