@@ -7,8 +7,7 @@
 
 namespace perjoule {
 
-/// Points by rising x, at least one. Held before the first; beyond the last on the line through the
-/// last two, never below what it was there.
+/// Points by rising x, at least one. Held before the first.
 class LookupLine {
  public:
   void add(double x, double y) {
@@ -18,8 +17,11 @@ class LookupLine {
   bool empty() const { return xs_.empty(); }
   double last_x() const { return xs_.back(); }
 
-  /// O(log points).
-  double at(double x) const noexcept {
+  /// Beyond the last point held as well: shares and powers. O(log points).
+  double held(double x) const noexcept { return x >= xs_.back() ? ys_.back() : extended(x); }
+  /// Beyond the last point on the line through the last two, never below the last: times, which go
+  /// with the amount. O(log points).
+  double extended(double x) const noexcept {
     if (x <= xs_.front() || xs_.size() == 1) return ys_.front();
     const auto next = std::lower_bound(xs_.begin() + 1, xs_.end() - 1, x);
     const auto i = static_cast<std::size_t>(next - xs_.begin());

@@ -70,8 +70,8 @@ LookupLine line_of(const std::map<double, double>& sums, double unit) {
   return line;
 }
 
-/// A table over two amounts, bilinear between them; beyond its ends as at its ends in the first
-/// amount, on the last line in the second (attention goes with the context).
+/// A table over two amounts, bilinear between them; held before its first, beyond its last on the
+/// line through the last two: attention goes with both.
 class Plane {
  public:
   /// Only amounts for which all combinations were measured.
@@ -96,15 +96,12 @@ class Plane {
   double at(double row, double column) const noexcept {
     const auto above = std::lower_bound(rows_.begin() + 1, rows_.end() - 1, row);
     const auto i = static_cast<std::size_t>(above - rows_.begin());
-    const double share =
-        std::clamp((row - rows_[i - 1]) / (rows_[i] - rows_[i - 1]), 0.0, kMostShare);
-    const double low = lines_[i - 1].at(column);
-    return low + (lines_[i].at(column) - low) * share;
+    const double share = std::max(0.0, (row - rows_[i - 1]) / (rows_[i] - rows_[i - 1]));
+    const double low = lines_[i - 1].extended(column);
+    return low + (lines_[i].extended(column) - low) * share;
   }
 
  private:
-  // A prompt's chunk beyond the table is as its last two are.
-  static constexpr double kMostShare = 1e3;
   std::vector<double> rows_;
   std::vector<LookupLine> lines_;
 };
@@ -170,8 +167,8 @@ class OperatorSteps final : public StepModel {
       attention += attention_.prefill.at(static_cast<double>(chunk.tokens),
                                          static_cast<double>(chunk.context));
     }
-    const double time = by_tokens_.at(decodes + static_cast<double>(batch.prefill_tokens)) +
-                        by_sequences_.at(std::max(1.0, static_cast<double>(batch.sampled))) +
+    const double time = by_tokens_.extended(decodes + static_cast<double>(batch.prefill_tokens)) +
+                        by_sequences_.extended(std::max(1.0, static_cast<double>(batch.sampled))) +
                         layers_ * attention + overhead_;
     return {Seconds(time), Joules(std::numeric_limits<double>::quiet_NaN())};
   }
