@@ -241,6 +241,11 @@ void Instance::unlink(RequestSlot slot) {
   --running_;
 }
 
+void Instance::give_back(RequestSlot slot) {
+  pause(slot, now_);
+  waiting_tokens_ -= begins_with(live_[slot]);
+}
+
 std::vector<RequestSlot> Instance::give_back_waiting() {
   std::vector<RequestSlot> slots(waiting_.begin(), waiting_.end());
   for (const RequestSlot slot : slots)

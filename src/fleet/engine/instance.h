@@ -26,10 +26,9 @@
 #include "base/units.h"
 #include "fleet/engine/live_request.h"
 #include "fleet/engine/step_model.h"
+#include "fleet/traffic/load_class.h"
 
 namespace perjoule {
-
-inline constexpr std::size_t kLoadClasses = 9;
 
 struct EngineLimits {
   std::int64_t most_running = 256;  ///< vLLM's max_num_seqs
@@ -79,6 +78,14 @@ class Instance {
   /// All, running ones first in the order of admission, the step under way given up: what was
   /// computed of them is lost, not the tokens they had. advance() was called with `now` before.
   std::vector<RequestSlot> give_back_all(Seconds now);
+  /// One that decodes: it leaves, and what was computed of it is lost.
+  void give_back(RequestSlot slot);
+  /// Those that decode, in the order of admission, and how many tokens each has. O(running).
+  template <typename Visit>
+  void for_each_decoding(const Visit& visit) const {
+    for (RequestSlot slot = first_; slot != kNoRequest; slot = live_[slot].after)
+      if (live_[slot].join != 0) visit(slot, generated_by(live_[slot]));
+  }
   /// Earliest deadline first, from now on until the next call with false.
   void order_by_deadline(bool wanted);
 

@@ -73,12 +73,14 @@ Operating at_load(const ProfileCurve& curve, double load) {
     there.point.power = Watts(between(below.power.value(), above->power.value(), share));
     there.point.ttft = between(below.ttft, above->ttft, share);
     there.point.tbt = between(below.tbt, above->tbt, share);
+    there.point.attainment = between(below.attainment, above->attainment, share);
   }
   there.point.load = load;
   return there;
 }
 
 bool meets(const ServingPoint& point, const LatencyTarget& target) {
+  if (target.least_attainment > 0) return point.attainment >= target.least_attainment;
   return point.ttft[target.ttft.statistic] <= target.ttft.most &&
          point.tbt[target.tbt.statistic] <= target.tbt.most;
 }

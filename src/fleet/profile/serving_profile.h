@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,8 @@ struct ServingPoint {
   Watts power = {};          ///< mean, of all its GPUs
   LatencyFigures ttft = {};  ///< time to first token
   LatencyFigures tbt = {};   ///< time between tokens
+  /// Share of requests that met what was promised to their class, where it was counted; else NaN.
+  double attainment = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// An instance at one clock under requests of one class.
@@ -98,10 +101,12 @@ struct LatencyBound {
   Seconds most = {};
 };
 
-/// The service level objective of a class.
+/// The service level objective of a class: two bounds, or, where requests of several classes
+/// share an instance, the share of them that must meet their own.
 struct LatencyTarget {
   LatencyBound ttft = {};
   LatencyBound tbt = {};
+  double least_attainment = 0;  ///< above 0: this instead of the bounds
 };
 /// False, too, where the statistic is not known.
 bool meets(const ServingPoint& point, const LatencyTarget& target);

@@ -46,6 +46,17 @@ TEST(ServingProfileTest, AStatisticThatIsNotKnownMeetsNothing) {
   EXPECT_FALSE(meets(one, target));
 }
 
+TEST(ServingProfileTest, AnAttainmentThatIsAskedForCountsInsteadOfTheBounds) {
+  ServingPoint one = point(600, 100, 1, 0.1);
+  LatencyTarget target;
+  target.least_attainment = 0.99;
+  EXPECT_FALSE(meets(one, target));  // not counted
+  one.attainment = 0.99;
+  EXPECT_TRUE(meets(one, target));
+  one.attainment = 0.98;
+  EXPECT_FALSE(meets(one, target));
+}
+
 TEST(ServingProfileTest, ALayoutHasTheGpusOfItsTwoDegrees) {
   EXPECT_EQ(kCurve.layout.gpus(), 8);
   EXPECT_EQ(text_of(kCurve.layout), "tp2 pp4");

@@ -1,0 +1,59 @@
+#include "fleet/control/instance_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace perjoule {
+namespace {
+
+/// Classes from the shortest to the longest: none comes before one that it dominates.
+constexpr std::array<LoadClass, kLoadClasses> kByLength = {0, 1, 3, 2, 4, 6, 5, 7, 8};
+constexpr LoadClass kLargest = kLoadClasses - 1;
+
+/// The larger pool that takes a server's rest best: the next in length that has load of its own,
+/// else the largest.
+std::size_t larger_pool(LoadClass one, const ClassLoads& expected) {
+  for (const LoadClass other : kByLength) {
+    if (other != one && dominates(other, one) && expected[other] > 0) return other;
+  }
+  return kLargest;
+}
+
+double capacity_of(LoadClass one, const ClassLoads& per_server) {
+  if (per_server[one] > 0) return per_server[one];
+  const double any = *std::max_element(per_server.begin(), per_server.end());
+  return any > 0 ? any : 1;
+}
+
+}  // namespace
+
+int InstancePlan::total() const { return std::accumulate(servers.begin(), servers.end(), 0); }
+
+InstancePlan plan_instances(const ClassLoads& expected, const ClassLoads& per_server) {
+  InstancePlan plan;
+  std::array<double, kLoadClasses> carried = {};  // servers' worth from smaller pools
+  for (const LoadClass one : kByLength) {
+    const double own = expected[one] / capacity_of(one, per_server);
+    plan.filled[one] = own + carried[one];
+    const bool is_last = one == kLargest || larger_pool(one, expected) == one;
+    if (is_last) {
+      // A hundredth of a server is not worth one.
+      plan.servers[one] = static_cast<int>(std::ceil(plan.filled[one] - 0.01));
+      continue;
+    }
+    const double whole = per_server[one] > 0 ? std::floor(plan.filled[one] + 0.01) : 0;
+    plan.servers[one] = static_cast<int>(whole);
+    const double rest = std::max(0.0, plan.filled[one] - whole);
+    if (rest == 0 || plan.filled[one] == 0) continue;
+    const std::size_t to = larger_pool(one, expected);
+    plan.spill[one] = Spill{to, rest / plan.filled[one]};
+    carried[to] += rest;
+  }
+  // What little there is needs one server all the same.
+  const double all = std::accumulate(expected.begin(), expected.end(), 0.0);
+  if (plan.total() == 0 && all > 0) plan.servers[kLargest] = 1;
+  return plan;
+}
+
+}  // namespace perjoule
