@@ -60,8 +60,8 @@ Result<EngineCapacity> EngineCapacity::make(const ServingProfile& profile,
         if (curve == nullptr) curve = find_curve(*capacity.profile_, layout, clock, "");
         if (curve == nullptr) {
           return Error::not_found(
-              fmt::format("no curve of {} {} {} at {:g} MHz for class {}", layout.model,
-                          layout.gpu, text_of(layout), clock, name.empty() ? "any" : name),
+              fmt::format("no curve of {} {} {} at {:g} MHz for class {}", layout.model, layout.gpu,
+                          text_of(layout), clock, name.empty() ? "any" : name),
               "make one with perjoule fleet profile");
         }
         capacity.cells_.push_back({curve, highest_met(*curve, capacity.target_)});
@@ -80,8 +80,7 @@ Watts EngineCapacity::power(std::size_t layout, std::size_t clock, std::size_t p
   return there.reach == Reach::kBeyond ? curve.points.back().power : there.point.power;
 }
 
-std::optional<std::size_t> EngineCapacity::frugal_clock(std::size_t layout,
-                                                        std::size_t pool_class,
+std::optional<std::size_t> EngineCapacity::frugal_clock(std::size_t layout, std::size_t pool_class,
                                                         double load) const {
   std::optional<std::size_t> best;
   Watts least;

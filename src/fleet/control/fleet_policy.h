@@ -36,9 +36,9 @@ struct FleetPolicy {
   Seconds instance_period = Seconds(1800);
   Seconds shard_period = Seconds(300);
   Seconds clock_period = Seconds(5);
-  double least_attainment = 0.95;  ///< share of requests that get their tokens in time
-  double margin = 1.1;             ///< of capacity over the load that is expected
-  double pay_back = 0.3;           ///< share of a saving that is not counted on before a change
+  double least_attainment = 0.95;      ///< share of requests that get their tokens in time
+  double margin = 1.1;                 ///< of capacity over the load that is expected
+  double pay_back = 0.3;               ///< share of a saving that is not counted on before a change
   Seconds squash_after = Seconds(60);  ///< without a first token
 };
 

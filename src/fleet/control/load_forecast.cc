@@ -28,9 +28,9 @@ class Known final : public LoadForecast {
 
   ClassLoads peak(Seconds from, Seconds until) const override {
     ClassLoads most = {};
-    const auto first = std::partition_point(
-        load_.bins.begin(), load_.bins.end(),
-        [&](const LoadBin& bin) { return bin.start + bin.duration <= from; });
+    const auto first =
+        std::partition_point(load_.bins.begin(), load_.bins.end(),
+                             [&](const LoadBin& bin) { return bin.start + bin.duration <= from; });
     for (auto bin = first; bin != load_.bins.end() && bin->start < until; ++bin)
       most = larger(most, loads_of(*bin));
     return most;

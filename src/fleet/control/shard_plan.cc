@@ -36,8 +36,8 @@ std::vector<int> most_carrying(const EngineCapacity& capacity, const ShardQuesti
   std::size_t best = 0;
   double most = -1;
   for (std::size_t layout = 0; layout < capacity.layouts(); ++layout) {
-    const double of_gpu = capacity.highest_load(layout, highest, question.pool_class) /
-                          capacity.gpus(layout);
+    const double of_gpu =
+        capacity.highest_load(layout, highest, question.pool_class) / capacity.gpus(layout);
     if (of_gpu > most || (of_gpu == most && capacity.gpus(layout) > capacity.gpus(best))) {
       most = of_gpu;
       best = layout;

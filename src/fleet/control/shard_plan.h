@@ -19,16 +19,16 @@ namespace perjoule {
 
 struct ShardQuestion {
   std::size_t pool_class = kMixedClass;
-  int gpus = 0;     ///< of the pool
-  double load = 0;  ///< prompt tokens a second
+  int gpus = 0;         ///< of the pool
+  double load = 0;      ///< prompt tokens a second
   Watts idle_gpu = {};  ///< of one that has no instance
   bool at_highest_clock = false;
 };
 
 struct ShardPlan {
-  bool feasible = false;             ///< the load can be carried in time
-  std::vector<int> instances = {};   ///< by layout
-  Watts power = {};                  ///< of all of the pool's GPUs
+  bool feasible = false;            ///< the load can be carried in time
+  std::vector<int> instances = {};  ///< by layout
+  Watts power = {};                 ///< of all of the pool's GPUs
 };
 
 /// Where the load cannot be carried, the plan is of instances that carry most. Errors of the

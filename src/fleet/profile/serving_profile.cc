@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace perjoule {
@@ -19,7 +20,45 @@ LatencyFigures between(const LatencyFigures& from, const LatencyFigures& to, dou
   return figures;
 }
 
+bool is_below_zero(const LatencyFigures& figures) {
+  for (std::size_t i = 0; i < kLatencyStatistics; ++i) {
+    const double value = figures[static_cast<LatencyStatistic>(i)].value();
+    if (value < 0 || std::isinf(value)) return true;
+  }
+  return false;
+}
+
+Outcome check_curve(const ProfileCurve& curve) {
+  const auto refuse = [&curve](std::string_view what) -> Outcome {
+    return Error::invalid_argument(fmt::format("{}: {}", text_of(curve), what));
+  };
+  if (curve.points.empty()) return refuse("a curve without points");
+  if (curve.layout.tensor_parallel < 1 || curve.layout.pipeline_parallel < 1)
+    return refuse("a degree of parallelism below 1");
+  if (!(curve.clock_mhz > 0) || std::isinf(curve.clock_mhz)) return refuse("a clock that is none");
+  double last = -1;
+  for (const ServingPoint& point : curve.points) {
+    if (!(point.load >= 0) || std::isinf(point.load)) return refuse("a load that is no number");
+    if (!(point.load > last)) return refuse("its loads do not rise");
+    last = point.load;
+    if (!(point.power.value() > 0) || std::isinf(point.power.value()))
+      return refuse(fmt::format("its power at {:g} tokens/s is not above 0", point.load));
+    if (is_below_zero(point.ttft) || is_below_zero(point.tbt))
+      return refuse(fmt::format("a latency at {:g} tokens/s is below 0 or has no end", point.load));
+  }
+  return {};
+}
+
 }  // namespace
+
+Status less_certain(Status a, Status b) {
+  constexpr std::array kByTrust = {Status::kMeasured, Status::kReconstructed, Status::kEstimated,
+                                   Status::kSimulated};
+  const auto rank = [&](Status status) {
+    return std::find(kByTrust.begin(), kByTrust.end(), status) - kByTrust.begin();
+  };
+  return rank(a) >= rank(b) ? a : b;
+}
 
 std::string text_of(const InstanceLayout& layout) {
   std::string text = fmt::format("tp{}", layout.tensor_parallel);
@@ -51,6 +90,19 @@ std::string_view name_of(Reach reach) {
       return "beyond";
   }
   return "";
+}
+
+std::string text_of(const ProfileCurve& curve) {
+  std::string text = fmt::format("{} on {} {} at {:g} MHz", curve.layout.model, curve.layout.gpu,
+                                 text_of(curve.layout), curve.clock_mhz);
+  if (!curve.load_class.empty()) text += ", " + curve.load_class;
+  return text;
+}
+
+Outcome check_profile(const ServingProfile& profile) {
+  if (profile.curves.empty()) return Error::invalid_argument("a profile without curves");
+  for (const ProfileCurve& curve : profile.curves) PJ_CHECK(check_curve(curve));
+  return {};
 }
 
 LatencyFigures::LatencyFigures() {

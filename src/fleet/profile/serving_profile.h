@@ -25,6 +25,10 @@
 
 namespace perjoule {
 
+/// Of two that a figure is made of, the one that is known less well: measured, reconstructed,
+/// estimated, simulated, from the best on.
+Status less_certain(Status a, Status b);
+
 /// What an instance is made of; it has as many GPUs as its two degrees multiply to.
 struct InstanceLayout {
   std::string model = {};
@@ -78,11 +82,18 @@ struct ProfileCurve {
   std::string origin = {};  ///< "BEAM artifact 0febb08, measured", printed with every result
 };
 
+/// "Llama-3.3-70B on A100 tp4 pp2 at 1400 MHz, MM": for messages.
+std::string text_of(const ProfileCurve& curve);
+
 struct ServingProfile {
   std::vector<ProfileCurve> curves = {};
   /// What a reader should know: holes that were bridged, rows that were left out and why.
   std::vector<std::string> notes = {};
 };
+/// Whether planning may trust it: invalid_argument, naming the curve, for one without points, loads
+/// that do not rise or are no numbers, a power that is none or not above 0, a latency below 0.
+/// Readers give no other; a profile put together by hand may be one. O(points).
+Outcome check_profile(const ServingProfile& profile);
 
 /// How a figure came about.
 enum class Reach : std::uint8_t { kMeasured, kBetween, kHeld, kBeyond };

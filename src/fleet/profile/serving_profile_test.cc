@@ -60,7 +60,7 @@ TEST(ServingProfileTest, AnAttainmentThatIsAskedForCountsInsteadOfTheBounds) {
 TEST(ServingProfileTest, ALayoutHasTheGpusOfItsTwoDegrees) {
   EXPECT_EQ(kCurve.layout.gpus(), 8);
   EXPECT_EQ(text_of(kCurve.layout), "tp2 pp4");
-  EXPECT_EQ(text_of({"m", "g", 8, 1}), "tp8");
+  EXPECT_EQ(text_of(InstanceLayout{"m", "g", 8, 1}), "tp8");
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 namespace perjoule {
 namespace {
 
-constexpr double kLoadMemory = 30;     // s
-constexpr double kPeakMemory = 300;    // s
-constexpr double kRecentMemory = 60;   // s, of requests in time
+constexpr double kLoadMemory = 30;    // s
+constexpr double kPeakMemory = 300;   // s
+constexpr double kRecentMemory = 60;  // s, of requests in time
 constexpr double kEnoughRequests = 20;
 constexpr double kMostCaution = 3;
 /// A running request takes a share of each step: as much as so many prompt tokens that wait.

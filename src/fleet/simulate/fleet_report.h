@@ -39,7 +39,7 @@ struct FleetBin {
   Seconds start = {};
   Seconds duration = {};
   Joules energy = {};
-  double servers = 0;   ///< that were on, mean
+  double servers = 0;      ///< that were on, mean
   double prompt_rate = 0;  ///< prompt tokens a second that came
   std::int64_t live = 0;   ///< requests at its end
 };
@@ -57,7 +57,7 @@ struct FleetReport {
   std::vector<FleetBin> bins = {};
 
   std::uint64_t out_of_order = 0;
-  std::uint64_t spilled = 0;       ///< sent to a larger pool, as planned or because its own had none
+  std::uint64_t spilled = 0;  ///< sent to a larger pool, as planned or because its own had none
   std::uint64_t mispredicted = 0;  ///< in their output class
   std::uint64_t moved = 0;         ///< requests that outlived their class and went elsewhere
   std::uint64_t steered = 0;       ///< out of a queue that was late

@@ -109,8 +109,8 @@ class Simulation final : public EngineSink {
     const std::size_t pool = policy_.has_pools ? request.predicted_class : 0;
     request.pool = static_cast<std::uint16_t>(pool);
     const RequestSlot slot = live_.add(request);
-    const bool fits = std::any_of(
-        setup_.models.begin(), setup_.models.end(), [&](const auto& model) {
+    const bool fits =
+        std::any_of(setup_.models.begin(), setup_.models.end(), [&](const auto& model) {
           return came.prompt + came.output <= model->traits().cache_tokens;
         });
     if (came.prompt < 1 || came.output < 1 || !fits) {
@@ -220,9 +220,8 @@ class Simulation final : public EngineSink {
             policy_.has_pools ? filled_load(pool) : total(expected) * policy_.margin;
         PJ_CHECK(choose_shards(pool, load));
       }
-      const auto laid =
-          lay_out(capacity_, pool.shards, static_cast<int>(pool.servers.size()),
-                  setup_.gpus_per_server);
+      const auto laid = lay_out(capacity_, pool.shards, static_cast<int>(pool.servers.size()),
+                                setup_.gpus_per_server);
       for (std::size_t i = 0; i < pool.servers.size(); ++i)
         pool.servers[i]->start(Seconds(0), Seconds(0), laid[i]);
     }
@@ -252,8 +251,8 @@ class Simulation final : public EngineSink {
     if (!policy_.has_pools) {
       InstancePlan all;
       const double one = per_server(kMixedClass);
-      all.servers[0] = one > 0 ? static_cast<int>(std::ceil(total(expected) / one - 0.01))
-                               : setup_.most_servers;
+      all.servers[0] =
+          one > 0 ? static_cast<int>(std::ceil(total(expected) / one - 0.01)) : setup_.most_servers;
       all.servers[0] = std::max(1, all.servers[0]);
       return all;
     }
@@ -301,8 +300,8 @@ class Simulation final : public EngineSink {
       const PoolServers servers(servers_, engines_, pools_[i], i, setup_.transitions);
       const int there = servers.active();
       if (there < wanted.servers[i]) {
-        report_.server_starts += static_cast<std::uint64_t>(servers.add(
-            wanted.servers[i] - there, setup_.most_servers, now, ready_at, ticks_ > 0));
+        report_.server_starts += static_cast<std::uint64_t>(
+            servers.add(wanted.servers[i] - there, setup_.most_servers, now, ready_at, ticks_ > 0));
       } else if (may_stop && there > wanted.servers[i]) {
         servers.remove(there - wanted.servers[i], now);
       }
@@ -392,9 +391,8 @@ class Simulation final : public EngineSink {
         Instance& engine = one->engine();
         if (policy_.has_emergencies) help(pool, *one, now);
         if (policy_.scales_clocks || policy_.has_emergencies) look_after_outliving(*one, now);
-        const bool any_late =
-            std::any_of(engine.queue().begin(), engine.queue().end(),
-                        [&](RequestSlot slot) { return is_given_up(slot, now); });
+        const bool any_late = std::any_of(engine.queue().begin(), engine.queue().end(),
+                                          [&](RequestSlot slot) { return is_given_up(slot, now); });
         if (!any_late) continue;
         for (const RequestSlot slot : engine.give_back_waiting()) {
           if (is_given_up(slot, now)) {
@@ -411,8 +409,7 @@ class Simulation final : public EngineSink {
     const Seconds due = due_within(pool);
     const Seconds clears = pool.time_to_clear(one);
     one.engine().order_by_deadline(clears > due * kLate);
-    if (clears > due * kLate && policy_.scales_clocks)
-      set_clock(one, capacity_.clocks() - 1, now);
+    if (clears > due * kLate && policy_.scales_clocks) set_clock(one, capacity_.clocks() - 1, now);
     if (clears <= due * kVeryLate) return;
     // Half of those that wait, the ones whose deadline is last, go where the queue is shorter.
     const std::vector<RequestSlot> waiting = one.engine().give_back_waiting();
@@ -496,8 +493,8 @@ class Simulation final : public EngineSink {
     FleetBin bin;
     bin.start = Seconds(bin_begin_);
     bin.duration = Seconds(now - bin_begin_);
-    bin.energy = use.busy + use.idle + use.transition -
-                 (before_.busy + before_.idle + before_.transition);
+    bin.energy =
+        use.busy + use.idle + use.transition - (before_.busy + before_.idle + before_.transition);
     bin.servers = (use.on - before_.on) / bin.duration;
     bin.prompt_rate = bin_tokens_ / bin.duration.value();
     bin.live = static_cast<std::int64_t>(live_.alive());

@@ -15,9 +15,8 @@ std::int64_t running_on(const Server& server) {
 
 int PoolServers::active() const {
   return static_cast<int>(
-      std::count_if(pool_.servers.begin(), pool_.servers.end(), [](const Server* server) {
-        return server->is_on() && !server->will_stop();
-      }));
+      std::count_if(pool_.servers.begin(), pool_.servers.end(),
+                    [](const Server* server) { return server->is_on() && !server->will_stop(); }));
 }
 
 int PoolServers::serving() const {
@@ -53,13 +52,12 @@ int PoolServers::add(int count, int most, Seconds now, Seconds ready_at, bool st
   whole.back() = engines_.gpus_per_server / engines_.models.back()->traits().layout.gpus();
   int begun = 0;
   for (; count > 0; --count) {
-    const auto off = std::find_if(all_.begin(), all_.end(),
-                                  [](const auto& server) { return !server->is_on(); });
+    const auto off =
+        std::find_if(all_.begin(), all_.end(), [](const auto& server) { return !server->is_on(); });
     // Before the first tick none is on, as all of them are still to be laid out.
     const bool may_reuse = started && off != all_.end();
     if (!may_reuse && static_cast<int>(all_.size()) >= most) return begun;
-    Server& server =
-        may_reuse ? **off : *all_.emplace_back(std::make_unique<Server>(engines_));
+    Server& server = may_reuse ? **off : *all_.emplace_back(std::make_unique<Server>(engines_));
     server.pool = index_;
     pool_.servers.push_back(&server);
     if (!started) continue;

@@ -55,9 +55,8 @@ void Server::advance(Seconds until) {
     }
     now_ = next;
     if (state_ == ServerState::kDraining) {
-      const bool empty = std::all_of(instances_.begin(), instances_.end(), [](const auto& one) {
-        return one->engine().is_idle();
-      });
+      const bool empty = std::all_of(instances_.begin(), instances_.end(),
+                                     [](const auto& one) { return one->engine().is_idle(); });
       if (empty || now_ >= changes_at_) end_draining();
     } else if (state_ != ServerState::kServing && state_ != ServerState::kOff &&
                now_ >= changes_at_) {

@@ -9,9 +9,7 @@ namespace {
 
 class Oracle final : public OutputPredictor {
  public:
-  std::size_t predict(const FleetRequest& request) override {
-    return output_class(request.output);
-  }
+  std::size_t predict(const FleetRequest& request) override { return output_class(request.output); }
 };
 
 class Confused final : public OutputPredictor {
