@@ -97,6 +97,12 @@ class Instance {
   std::int64_t waiting_tokens() const { return waiting_tokens_; }
   /// Those begun: being computed or decoding.
   std::int64_t running() const { return running_; }
+  /// What a request would find before it, in prompt tokens: those that wait, and, as a running
+  /// request takes a share of each step, some for each of them. Routing is by the least of it.
+  double ahead() const {
+    constexpr double kTokensOfRunning = 16;
+    return static_cast<double>(waiting_tokens_) + kTokensOfRunning * static_cast<double>(running_);
+  }
   std::int64_t cache_used() const { return context_ + reserved_; }
   bool is_idle() const { return running_ == 0 && waiting_.empty(); }
   const EngineUse& use() const { return use_; }

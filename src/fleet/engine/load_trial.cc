@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "math/log_histogram.h"
 #include "math/random.h"
@@ -84,28 +85,39 @@ double mean_prompt(std::span<const TokenLengths> lengths) {
 
 ServingPoint serve_trial(const StepModel& model, EngineLimits limits, std::size_t clock,
                          const TrialLoad& load, const TrialSize& size) {
-  const double rate = load.prompt_rate / std::max(1.0, mean_prompt(load.lengths));
+  const int count = std::max(1, load.instances);
+  const double rate = count * load.prompt_rate / std::max(1.0, mean_prompt(load.lengths));
   const double counted = std::max(size.time.value(), static_cast<double>(size.requests) / rate);
   const double warm_up = kWarmUpShare * counted;
   LiveRequests live;
   TrialSink sink(live, load.levels);
   sink.counted_from = Seconds(warm_up);
   sink.counted_until = Seconds(warm_up + counted);
-  Instance instance(model, limits, live, sink, Seconds(0));
-  instance.set_clock(clock);
+  std::deque<Instance> instances;
+  for (int i = 0; i < count; ++i) {
+    instances.emplace_back(model, limits, live, sink, Seconds(0));
+    instances.back().set_clock(clock);
+  }
+  const auto advance = [&](double until) {
+    Joules used;
+    for (Instance& one : instances) {
+      one.advance(Seconds(until));
+      used += one.use().busy + one.use().idle;
+    }
+    return used;
+  };
   Random of_arrivals = Random(load.seed).child(1);
   Random of_lengths = Random(load.seed).child(2);
-  EngineUse before;
+  Joules before;
   double now = 0;
   for (std::uint64_t number = 0;; ++number) {
     now -= std::log(1 - of_arrivals.uniform()) / rate;
     if (!sink.counts_gaps && now >= warm_up) {
-      instance.advance(Seconds(warm_up));
-      before = instance.use();
+      before = advance(warm_up);
       sink.counts_gaps = true;
     }
     if (now >= warm_up + counted) break;
-    instance.advance(Seconds(now));
+    advance(now);
     const TokenLengths& lengths =
         load.lengths[of_lengths.below(static_cast<std::uint64_t>(load.lengths.size()))];
     LiveRequest request;
@@ -114,21 +126,24 @@ ServingPoint serve_trial(const StepModel& model, EngineLimits limits, std::size_
     request.prompt = std::max<std::int64_t>(1, lengths.prompt);
     request.output = std::max<std::int64_t>(1, lengths.output);
     request.load_class = load_class(input_class(request.prompt), output_class(request.output));
-    if (instance.fits(request.prompt, request.output)) {
-      instance.take(live.add(request));
+    if (instances.front().fits(request.prompt, request.output)) {
+      std::min_element(instances.begin(), instances.end(), [](const auto& a, const auto& b) {
+        return a.ahead() < b.ahead();
+      })->take(live.add(request));
     } else if (sink.counts_gaps) {
       sink.first_token(request.load_class, kNever);
     }
   }
-  instance.advance(sink.counted_until);
-  const EngineUse& use = instance.use();
   ServingPoint point;
   point.load = load.prompt_rate;
-  point.power = (use.busy + use.idle - before.busy - before.idle) / Seconds(counted);
+  point.power = (advance(warm_up + counted) - before) / Seconds(counted) / count;
   // What is still there is served, to know how long it took, but not for ever.
-  instance.advance(Seconds(warm_up + counted * (1 + size.patience)));
-  for (const RequestSlot slot : instance.give_back_all(instance.now())) {
-    if (std::isnan(live[slot].first_token.value())) sink.first_token(live[slot].load_class, kNever);
+  advance(warm_up + counted * (1 + size.patience));
+  for (Instance& one : instances) {
+    for (const RequestSlot slot : one.give_back_all(one.now())) {
+      if (std::isnan(live[slot].first_token.value()))
+        sink.first_token(live[slot].load_class, kNever);
+    }
   }
   point.ttft = figures_of(sink.ttft);
   point.tbt = figures_of(sink.tbt);

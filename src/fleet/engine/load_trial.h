@@ -3,8 +3,10 @@
 //   const TrialLoad load{.lengths = lengths_of_class, .prompt_rate = 2000};
 //   const ServingPoint point = serve_trial(*model, clock, load, {});
 //
-// Requests come at random (Poisson) and their lengths are picked evenly from those given. What came
-// in the first fifth of the time is served and not counted, so that queues are as they stay.
+// Requests come at random (Poisson), their lengths are picked evenly from those given, and each
+// goes to that one of some instances that has least before it: an instance alone is later at the
+// same load, as nobody else takes what comes while a long prompt is computed. What came in the
+// first fifth of the time is served and not counted, so that queues are as they stay.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,8 @@ namespace perjoule {
 
 struct TrialLoad {
   std::span<const TokenLengths> lengths = {};  ///< at least one; those the cache cannot hold fail
-  double prompt_rate = 0;                      ///< prompt tokens a second, above 0
+  double prompt_rate = 0;                      ///< prompt tokens a second of one instance, above 0
+  int instances = 4;                           ///< that share the requests
   ServiceLevels levels = dynamo_levels();
   std::uint64_t seed = 1;
 };
@@ -34,8 +37,9 @@ struct TrialSize {
   double patience = 3;
 };
 
-/// The point at that load. A request meets what was promised to its class if its first token came
-/// in time and 99 % of the gaps between all tokens of its class did. O(steps).
+/// The point of one of the instances at that load. A request meets what was promised to its class
+/// if its first token came in time and 99 % of the gaps between all tokens of its class did.
+/// O(steps).
 ServingPoint serve_trial(const StepModel& model, EngineLimits limits, std::size_t clock,
                          const TrialLoad& load, const TrialSize& size);
 

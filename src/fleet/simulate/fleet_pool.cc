@@ -12,8 +12,6 @@ constexpr double kPeakMemory = 300;   // s
 constexpr double kRecentMemory = 60;  // s, of requests in time
 constexpr double kEnoughRequests = 20;
 constexpr double kMostCaution = 3;
-/// A running request takes a share of each step: as much as so many prompt tokens that wait.
-constexpr double kTokensOfRunning = 16;
 
 }  // namespace
 
@@ -44,9 +42,7 @@ ServerInstance* FleetPool::choose(Seconds now, const LiveRequest& request) {
     for (const auto& one : server->instances()) {
       const Instance& engine = one->engine();
       if (!engine.fits(request.prompt, request.output)) continue;
-      const double ahead = static_cast<double>(engine.waiting_tokens()) +
-                           kTokensOfRunning * static_cast<double>(engine.running());
-      const double cost = ahead / carries(one->layout(), one->wanted_clock());
+      const double cost = engine.ahead() / carries(one->layout(), one->wanted_clock());
       if (cost >= least) continue;
       least = cost;
       best = one.get();
