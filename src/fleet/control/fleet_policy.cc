@@ -8,17 +8,21 @@ namespace {
 std::vector<FleetPolicy> make_policies() {
   FleetPolicy single{.name = "SinglePool"};
   single.has_pools = false;
-  const FleetPolicy multi{.name = "MultiPool"};
-  FleetPolicy instances = multi;
+  single.has_emergencies = false;
+  FleetPolicy multi{.name = "MultiPool"};
+  multi.has_emergencies = false;
+  FleetPolicy knobs = multi;
+  knobs.has_emergencies = true;
+  FleetPolicy instances = knobs;
   instances.name = "ScaleInst";
   instances.scales_instances = true;
-  FleetPolicy shards = multi;
+  FleetPolicy shards = knobs;
   shards.name = "ScaleShard";
   shards.scales_shards = true;
-  FleetPolicy clocks = multi;
+  FleetPolicy clocks = knobs;
   clocks.name = "ScaleFreq";
   clocks.scales_clocks = true;
-  FleetPolicy all = multi;
+  FleetPolicy all = knobs;
   all.name = "DynamoLLM";
   all.scales_instances = all.scales_shards = all.scales_clocks = true;
   return {single, multi, instances, shards, clocks, all};

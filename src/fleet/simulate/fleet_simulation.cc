@@ -167,7 +167,7 @@ class Simulation final : public EngineSink {
     for (FleetPool& pool : pools_)
       std::erase_if(pool.servers, [](const Server* server) { return !server->is_on(); });
     if (policy_.scales_instances) PJ_CHECK(control_instances(now));
-    if (policy_.scales_shards && is_due(now, policy_.shard_period)) PJ_CHECK(control_shards(now));
+    if (policy_.scales_shards && now > 0) PJ_CHECK(control_shards(now));
     for (FleetPool& pool : pools_) {
       if (policy_.scales_clocks) control_clocks(pool, now);
       look_after_queues(pool, now);
@@ -329,14 +329,15 @@ class Simulation final : public EngineSink {
       FleetPool& pool = pools_[i];
       const PoolServers servers(servers_, engines_, pool, i, setup_.transitions);
       const int serving = servers.serving();
-      if (serving == 0) continue;
       const double load = pool.recent_peak() * policy_.margin * pool.caution();
+      const bool carries = servers.carried() >= load;
+      // At its time, or when what is there is too little.
+      if (serving == 0 || (carries && !is_due(now, policy_.shard_period))) continue;
       // Loads that differ little have the same answer, which is kept.
       const double step = std::pow(1.05, std::ceil(std::log(std::max(load, 1.0)) / std::log(1.05)));
       PJ_TRY(const ShardPlan wanted, plan_shards(capacity_, question(pool, serving, step)));
       const ShardQuestion asked = question(pool, serving, load);
       const Watts as_it_is = power_of_shards(capacity_, asked, servers.shards());
-      const bool carries = servers.carried() >= load;
       if (carries) {
         // While a server changes, it is at rest for so long, and its load goes elsewhere.
         const Watts saving = (as_it_is - power_of_shards(capacity_, asked, wanted.instances)) *
@@ -344,11 +345,26 @@ class Simulation final : public EngineSink {
         const Joules cost = engines_.idle_gpu() * setup_.gpus_per_server *
                             (setup_.transitions.reshard + setup_.transitions.drain * 0.5);
         if (saving * policy_.shard_period <= cost) continue;
+        // Nor may it take what the others cannot carry meanwhile.
+        if (servers.carried() * (serving - 1) / serving + spare_above(i) < load) continue;
       }
       pool.shards = wanted.instances;
       report_.reshards += servers.change_one(wanted.instances, Seconds(now)) ? 1 : 0;
     }
     return {};
+  }
+
+  /// What larger pools could carry beside their own loads, prompt tokens a second.
+  double spare_above(std::size_t index) {
+    double spare = 0;
+    for (std::size_t i = 0; i < pools_.size(); ++i) {
+      if (i == index || !policy_.has_pools ||
+          !dominates(static_cast<LoadClass>(i), static_cast<LoadClass>(index)))
+        continue;
+      const PoolServers servers(servers_, engines_, pools_[i], i, setup_.transitions);
+      spare += std::max(0.0, servers.carried() - pools_[i].recent_peak() * policy_.margin);
+    }
+    return spare;
   }
 
   void control_clocks(FleetPool& pool, double now) {
@@ -551,6 +567,33 @@ class Simulation final : public EngineSink {
   bool finished_ = false;
 };
 
+/// Clocks are numbered alike in both.
+Outcome check_clocks(const FleetSetup& setup) {
+  for (const auto& model : setup.models) {
+    const std::vector<double>& clocks = model->traits().clocks_mhz;
+    bool same = clocks.size() == setup.capacity->clocks();
+    for (std::size_t i = 0; same && i < clocks.size(); ++i)
+      same = clocks[i] == setup.capacity->clock_mhz(i);
+    if (!same) {
+      return Error::invalid_argument("the profile is not of the clocks that the engines have",
+                                     "make it of these engines with perjoule fleet profile");
+    }
+  }
+  return {};
+}
+
+/// Whether anything can be in time at all: of the one pool, or of any class.
+Outcome check_service(const FleetSetup& setup, const FleetPolicy& policy) {
+  const EngineCapacity& capacity = *setup.capacity;
+  for (std::size_t pool = policy.has_pools ? 0 : kMixedClass; pool < kPoolClasses; ++pool) {
+    for (std::size_t layout = 0; layout < capacity.layouts(); ++layout)
+      if (capacity.highest_load(layout, capacity.clocks() - 1, pool) > 0) return {};
+  }
+  return Error::out_of_range(
+      policy.name + ": no layout meets the service levels at any load that was profiled",
+      "a later deadline, or a lower attainment");
+}
+
 }  // namespace
 
 Result<FleetReport> simulate_fleet(const FleetSetup& setup, const FleetPolicy& policy,
@@ -562,6 +605,8 @@ Result<FleetReport> simulate_fleet(const FleetSetup& setup, const FleetPolicy& p
     return Error::invalid_argument(policy.name + " needs a forecast of the load");
   if (policy.has_pools && setup.predictor == nullptr)
     return Error::invalid_argument(policy.name + " needs a predictor of output lengths");
+  PJ_CHECK(check_clocks(setup));
+  PJ_CHECK(check_service(setup, policy));
   Simulation simulation(setup, policy);
   return simulation.run(stream);
 }

@@ -49,8 +49,8 @@ struct FleetSetup {
   std::function<void(Seconds)> progress = {};
 };
 
-/// invalid_argument for a setup that lacks what the policy needs; errors of the stream and of the
-/// pool solver.
+/// invalid_argument for a setup that lacks what the policy needs; out_of_range where nothing can be
+/// in time at any load; errors of the stream and of the pool solver.
 Result<FleetReport> simulate_fleet(const FleetSetup& setup, const FleetPolicy& policy,
                                    RequestStream& stream);
 
