@@ -140,11 +140,13 @@ Result<int> run_fleet_fluid(const Arguments& arguments) {
   FluidView view{request.profile, request.load,           request.options,
                  *fleet,          request.gpu_hour_price, {}};
   // What the others are held against, whether it is asked for or not.
-  view.joint = fleet->run(fluid_policies().back()).energy.joules;
+  const FluidReport joint = fleet->run(fluid_policies().back());
+  view.joint = joint.energy.joules;
   std::vector<FluidRow> rows;
   for (const FluidPolicy& policy : request.policies) {
     FluidRow row;
-    row.report = fleet->run(policy);
+    const bool done = policy.name == joint.policy.name && policy.layout == joint.policy.layout;
+    row.report = done ? joint : fleet->run(policy);
     if (request.prices) row.cost = cost_of(row.report.bins, *request.prices);
     rows.push_back(std::move(row));
   }

@@ -130,6 +130,25 @@ std::string idle_text(const std::vector<FluidRow>& rows) {
   return text;
 }
 
+const FluidReport* find_report(const std::vector<FluidRow>& rows, std::string_view policy) {
+  for (const FluidRow& row : rows) {
+    if (row.report.policy.name == policy && !misses(row.report)) return &row.report;
+  }
+  return nullptr;
+}
+
+/// What it costs to decide on servers before clocks, and how much of that is the clock they are
+/// counted at.
+std::string hierarchy_text(const FluidView& view, const std::vector<FluidRow>& rows) {
+  const FluidReport* highest = find_report(rows, "scale-inst-freq");
+  const FluidReport* run_clock = find_report(rows, "scale-inst-run-clock");
+  if (highest == nullptr || run_clock == nullptr) return {};
+  return fmt::format(
+      "servers first, then clocks: {} above the joint choice where servers are counted at the "
+      "highest clock,\n{} where at the clock they run at\n",
+      percent(above_joint(view, *highest), 2), percent(above_joint(view, *run_clock), 2));
+}
+
 Json share_json(const ChoiceShare& choice) {
   Json json = Json::object();
   json["class"] = choice.load_class;
@@ -195,8 +214,10 @@ std::string fluid_text(const FluidView& view, const std::vector<FluidRow>& rows)
   }
   const std::string epoch = view.options.epoch.value() > 0 ? "for " + to_text(view.options.epoch)
                                                            : std::string("for a bin");
+  const int count = view.fleet.gpus_per_server();
+  const std::string gpus = count == 1 ? "1 GPU" : fmt::format("{} GPUs", count);
   std::string text = policy_table(view, rows).text() + "\n" + choice_table(rows).text() + "\n";
-  text += missed_text(rows) + idle_text(rows);
+  text += hierarchy_text(view, rows) + missed_text(rows) + idle_text(rows);
   text += fmt::format(
       "load: {}, {} of {}, prompt tokens/s {:.6g} in the mean, {:.6g} at the peak{}\n"
       "{}; servers of {} stay {}; those that are off draw nothing,\nthe load is known, changes "
@@ -204,8 +225,7 @@ std::string fluid_text(const FluidView& view, const std::vector<FluidRow>& rows)
       "nothing. Reconstructed: nobody measured this fleet.\n",
       printable(view.load.origin), counted(static_cast<double>(view.load.bins.size()), "bin"),
       to_text(view.load.bins.front().duration), mean, peak,
-      view.load.classes.size() > 1 ? " of a class" : "", text_of(view.options.target),
-      counted(view.fleet.gpus_per_server(), "GPU"), epoch);
+      view.load.classes.size() > 1 ? " of a class" : "", text_of(view.options.target), gpus, epoch);
   for (const std::string& note : view.fleet.notes()) text += "note: " + printable(note) + "\n";
   return text + profile_footer(view.profile);
 }

@@ -49,7 +49,7 @@ Table clock_table(const PlanView& view, const std::vector<LoadPlan>& plans) {
       const std::string load = fmt::format("{:g}/s", plan.problem.load);
       const ClockChoice& choice = one.choice;
       if (!choice.chosen) {
-        table.add({load, printable(one.gpu), why_late(one)});
+        table.add({load, printable(one.gpu), "none"});
         continue;
       }
       const ProfileCurve& curve = one.profile.curves[choice.chosen->curve];
@@ -68,6 +68,19 @@ Table clock_table(const PlanView& view, const std::vector<LoadPlan>& plans) {
     }
   }
   return table;
+}
+
+/// A line for every instance that has no answer.
+std::string late_text(const std::vector<LoadPlan>& plans) {
+  std::string text;
+  for (const LoadPlan& plan : plans) {
+    for (const GpuClock& one : plan.clocks) {
+      if (one.choice.chosen) continue;
+      text += fmt::format("none at {:g}/s on {}: {}\n", plan.problem.load, printable(one.gpu),
+                          why_late(one));
+    }
+  }
+  return text;
 }
 
 Table pool_table(const PlanView& view, const std::vector<LoadPlan>& plans) {
@@ -214,9 +227,9 @@ std::string why_infeasible(const LoadPlan& plan) {
 }
 
 std::string plan_text(const PlanView& view, const std::vector<LoadPlan>& plans) {
-  return clock_table(view, plans).text() + "\n" + pool_table(view, plans).text() + "\n" +
-         total_table(plans).text() + "\n" + text_of(view.target) + "; solved by " + view.solver +
-         ".\n" + profile_footer(view.profile);
+  return clock_table(view, plans).text() + late_text(plans) + "\n" +
+         pool_table(view, plans).text() + "\n" + total_table(plans).text() + "\n" +
+         text_of(view.target) + "; solved by " + view.solver + ".\n" + profile_footer(view.profile);
 }
 
 Json plan_json(const PlanView& view, const std::vector<LoadPlan>& plans) {

@@ -16,11 +16,16 @@ Result<std::optional<double>> figure(const CsvTable& table, std::size_t row,
   return std::optional<double>(value);
 }
 
-/// Adds a part to a sum that is known only as long as all of its parts are.
-void add(std::optional<double>& sum, double kwh, const std::optional<double>& each) {
-  if (!each) sum.reset();
-  if (sum) *sum += kwh * *each;
-}
+/// A sum that is known only as long as all of its parts are.
+struct PartlyKnown {
+  double sum = 0;
+  bool known = true;
+
+  void add(double kwh, const std::optional<double>& each) {
+    known = known && each.has_value();
+    sum += kwh * each.value_or(0);
+  }
+};
 
 }  // namespace
 
@@ -54,8 +59,8 @@ Result<PriceSeries> read_prices(const CsvTable& table) {
 }
 
 FleetCost cost_of(const std::vector<FluidBin>& bins, const PriceSeries& prices) {
-  std::optional<double> cost = 0.0;
-  std::optional<double> carbon = 0.0;
+  PartlyKnown cost;
+  PartlyKnown carbon;
   const std::vector<PriceRow>& rows = prices.rows;
   std::size_t at = 0;
   for (const FluidBin& bin : bins) {
@@ -67,15 +72,15 @@ FleetCost cost_of(const std::vector<FluidBin>& bins, const PriceSeries& prices) 
       const Seconds until = steps ? rows[at + 1].at : end;
       const double kwh = in_kilowatt_hours(bin.power * (until - from));
       const bool known = !rows.empty() && rows[at].at <= from;
-      add(cost, kwh, known ? rows[at].price_per_kwh : std::nullopt);
-      add(carbon, kwh, known ? rows[at].carbon_g_per_kwh : std::nullopt);
+      cost.add(kwh, known ? rows[at].price_per_kwh : std::nullopt);
+      carbon.add(kwh, known ? rows[at].carbon_g_per_kwh : std::nullopt);
       from = until;
       if (steps) ++at;
     }
   }
   FleetCost total;
-  total.cost = cost;
-  if (carbon) total.carbon = Grams(*carbon);
+  if (cost.known) total.cost = cost.sum;
+  if (carbon.known) total.carbon = Grams(carbon.sum);
   return total;
 }
 
