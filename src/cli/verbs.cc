@@ -31,6 +31,9 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(bench_compare_verb());
   verbs.push_back(bench_join_verb());
   verbs.push_back(leaderboard_verb());
+  verbs.push_back(fleet_profile_verb());
+  verbs.push_back(fleet_plan_verb());
+  verbs.push_back(fleet_simulate_verb());
   add_all(twin_verbs());
   return verbs;
 }

@@ -6,25 +6,34 @@ namespace perjoule {
 namespace {
 
 std::vector<FleetPolicy> make_policies() {
-  FleetPolicy single{.name = "SinglePool"};
+  FleetPolicy single;
+  single.name = "single-pool";
+  single.description = "all requests together, 8 GPUs an instance, highest clock, servers of the peak";
   single.has_pools = false;
   single.has_emergencies = false;
-  FleetPolicy multi{.name = "MultiPool"};
-  multi.has_emergencies = false;
-  FleetPolicy knobs = multi;
-  knobs.has_emergencies = true;
-  FleetPolicy instances = knobs;
-  instances.name = "ScaleInst";
+  FleetPolicy multi = single;
+  multi.name = "multi-pool";
+  multi.description = "a pool for each class, otherwise as single-pool";
+  multi.has_pools = true;
+  FleetPolicy instances = multi;
+  instances.name = "scale-inst";
+  instances.description = "multi-pool with the servers that the forecast needs, every 30 min";
+  instances.has_emergencies = true;
   instances.scales_instances = true;
-  FleetPolicy shards = knobs;
-  shards.name = "ScaleShard";
+  FleetPolicy shards = multi;
+  shards.name = "scale-shard";
+  shards.description = "multi-pool with instances over 2, 4 or 8 GPUs, every 5 min";
+  shards.has_emergencies = true;
   shards.scales_shards = true;
-  FleetPolicy clocks = knobs;
-  clocks.name = "ScaleFreq";
+  FleetPolicy clocks = multi;
+  clocks.name = "scale-freq";
+  clocks.description = "multi-pool with the lowest power's clock, every 5 s";
+  clocks.has_emergencies = true;
   clocks.scales_clocks = true;
-  FleetPolicy all = knobs;
-  all.name = "DynamoLLM";
-  all.scales_instances = all.scales_shards = all.scales_clocks = true;
+  FleetPolicy all = instances;
+  all.name = "all-knobs";
+  all.description = "all three (DynamoLLM)";
+  all.scales_shards = all.scales_clocks = true;
   return {single, multi, instances, shards, clocks, all};
 }
 

@@ -1,11 +1,12 @@
 // What a fleet's controllers may turn, and how often: the baselines and the whole are values of it.
 //
 //   for (const FleetPolicy& policy : fleet_policies()) ...
-//   PJ_TRY(const FleetPolicy policy, policy_named("DynamoLLM"));
+//   PJ_TRY(const FleetPolicy policy, policy_named("all-knobs"));
 //
-// Names are those of DynamoLLM (HPCA 2025): SinglePool serves all requests by instances over eight
-// GPUs at the highest clock, MultiPool in a pool for each class, both with as many servers as the
-// peak needs; ScaleInst, ScaleShard and ScaleFreq turn one knob of MultiPool each.
+// They are those of DynamoLLM (HPCA 2025): single-pool serves all requests by instances over eight
+// GPUs at the highest clock, multi-pool in a pool for each class, both with as many servers as the
+// peak needs; scale-inst, scale-shard and scale-freq turn one knob of multi-pool each, all-knobs
+// all three, which is DynamoLLM itself.
 #pragma once
 
 #include <string>
@@ -26,6 +27,7 @@ enum class Outliving : std::uint8_t {
 
 struct FleetPolicy {
   std::string name = {};
+  std::string description = {};  ///< in words, for help
   bool has_pools = true;  ///< one for each class
   bool scales_instances = false;
   bool scales_shards = false;
@@ -42,7 +44,7 @@ struct FleetPolicy {
   Seconds squash_after = Seconds(60);  ///< without a first token
 };
 
-/// In the order of the paper: SinglePool, MultiPool, ScaleInst, ScaleShard, ScaleFreq, DynamoLLM.
+/// In the order of the paper, single-pool first.
 const std::vector<FleetPolicy>& fleet_policies();
 /// In any case of letters; not_found lists the names.
 Result<FleetPolicy> policy_named(std::string_view name);

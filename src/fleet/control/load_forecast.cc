@@ -42,13 +42,17 @@ class Known final : public LoadForecast {
 
 class DailyTemplate final : public LoadForecast {
  public:
-  DailyTemplate(std::vector<ClassLoads> bins, double bin_s, double most_stretch)
-      : bins_(std::move(bins)), bin_s_(bin_s), most_stretch_(most_stretch) {}
+  DailyTemplate(std::vector<ClassLoads> bins, double bin_s, const TemplateOptions& options)
+      : bins_(std::move(bins)),
+        bin_s_(bin_s),
+        most_stretch_(options.most_stretch),
+        begin_(options.now.value()) {}
 
   ClassLoads peak(Seconds from, Seconds until) const override {
     ClassLoads most = {};
-    const double last = std::max(from.value(), until.value() - 1e-9);
-    for (double at = std::floor(from.value() / bin_s_); at <= last / bin_s_; ++at)
+    const double first = begin_ + from.value();
+    const double last = std::max(first, begin_ + until.value() - 1e-9);
+    for (double at = std::floor(first / bin_s_); at <= last / bin_s_; ++at)
       most = larger(most, bin(at));
     for (double& load : most) load *= stretch_;
     return most;
@@ -57,7 +61,7 @@ class DailyTemplate final : public LoadForecast {
   void observe(Seconds now, const ClassLoads& loads) override {
     double came = 0;
     double expected = 0;
-    const ClassLoads of_template = bin(std::floor(now.value() / bin_s_));
+    const ClassLoads of_template = bin(std::floor((begin_ + now.value()) / bin_s_));
     for (std::size_t i = 0; i < kLoadClasses; ++i) {
       came += loads[i];
       expected += of_template[i];
@@ -79,6 +83,7 @@ class DailyTemplate final : public LoadForecast {
   std::vector<ClassLoads> bins_;
   double bin_s_;
   double most_stretch_;
+  double begin_;
   double stretch_ = 1;
   double observed_ = 0;
 };
@@ -118,7 +123,7 @@ Result<std::unique_ptr<LoadForecast>> daily_template(const LoadCurve& history,
     }
   }
   return std::unique_ptr<LoadForecast>(
-      std::make_unique<DailyTemplate>(std::move(sums), bin_s, options.most_stretch));
+      std::make_unique<DailyTemplate>(std::move(sums), bin_s, options));
 }
 
 }  // namespace perjoule

@@ -39,8 +39,15 @@ TEST(LoadForecastTest, ATemplateIsTheMeanDayAndItsSpread) {
   EXPECT_NEAR((*made)->peak(Seconds(0), Seconds(2 * 3600))[4], 303, 1e-9);
 }
 
+TEST(LoadForecastTest, ASimulationMayBeginWithinADay) {
+  const auto made = daily_template(days({1}), {.spread = 0, .now = Seconds(5 * 3600)});
+  ASSERT_TRUE(made);
+  EXPECT_NEAR((*made)->peak(Seconds(0), Seconds(3600))[4], 105, 1e-9);
+  EXPECT_NEAR((*made)->peak(Seconds(20 * 3600), Seconds(21 * 3600))[4], 101, 1e-9);
+}
+
 TEST(LoadForecastTest, ATemplateIsStretchedToWhatComes) {
-  const auto made = daily_template(days({1, 1}), {.spread = 0, .most_stretch = 2});
+  const auto made = daily_template(days({1, 1}), {.spread = 0});
   ASSERT_TRUE(made);
   ClassLoads came = {};
   for (double at = 5; at < 3 * 3600; at += 5) {

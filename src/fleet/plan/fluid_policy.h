@@ -18,7 +18,8 @@ namespace perjoule {
 enum class ServerScaling : std::uint8_t {
   kPeak,        ///< always as many as the peak takes, at the highest clock
   kLeast,       ///< the fewest that carry the epoch, at the highest clock
-  kLeastPower,  ///< those of least power at the epoch's highest load, at the clock they will run at
+  kLeastPower,  ///< of those that carry the epoch at the clock they will run at, the ones whose
+                ///< power at its mean and at its highest load, together, is least
   kJoint,       ///< those of least energy over the epoch, together with all that is free below
 };
 

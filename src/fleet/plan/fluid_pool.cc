@@ -24,8 +24,8 @@ struct Served {
 /// Of an epoch under a number of servers: first what is missed counts, then the goal.
 struct EpochFigures {
   double missed_tokens = 0;
-  double energy = 0;      ///< J
-  double peak_power = 0;  ///< W at the epoch's highest load
+  double energy = 0;           ///< J
+  double predicted_power = 0;  ///< W at the epoch's mean load and at its highest, together
 };
 
 /// A range of bins that have as many servers.
@@ -141,7 +141,10 @@ class FluidRun {
 
   EpochFigures figures(const Epoch& epoch, int n, std::optional<double> highest) const {
     EpochFigures sum;
+    double tokens = 0;
+    double time = 0;
     double peak = -1;
+    double peak_power = 0;
     for (std::size_t i = epoch.begin; i < epoch.end; ++i) {
       const double load = load_at(i);
       const double seconds = pool_.load_.bins[i].duration.value();
@@ -158,11 +161,14 @@ class FluidRun {
           sum.missed_tokens += std::numeric_limits<double>::min();
       }
       sum.energy += power * seconds;
-      if (load > peak) {
-        peak = load;
-        sum.peak_power = power;
-      }
+      tokens += load * seconds;
+      time += seconds;
+      if (load <= peak) continue;
+      peak = load;
+      peak_power = power;
     }
+    const Served mean = served_equally(n, tokens / time, choice_rule_, highest);
+    sum.predicted_power = mean.power.value() + peak_power;
     return sum;
   }
 
@@ -181,7 +187,7 @@ class FluidRun {
     for (; n <= pool_.most_; ++n) {
       const EpochFigures now = figures(epoch, n, highest);
       const double goal = policy_.servers == ServerScaling::kLeast        ? n
-                          : policy_.servers == ServerScaling::kLeastPower ? now.peak_power
+                          : policy_.servers == ServerScaling::kLeastPower ? now.predicted_power
                                                                           : now.energy;
       const bool better = best == 0 || now.missed_tokens < least_missed ||
                           (now.missed_tokens == least_missed && goal < least);

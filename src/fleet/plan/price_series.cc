@@ -17,11 +17,12 @@ Result<std::optional<double>> figure(const CsvTable& table, std::size_t row,
 }
 
 /// A sum that is known only as long as all of its parts are.
-struct KnownSum {
+struct PartlyKnown {
   double sum = 0;
-  bool is_known = true;
+  bool known = true;
+
   void add(double kwh, const std::optional<double>& each) {
-    is_known = is_known && each.has_value();
+    known = known && each.has_value();
     sum += kwh * each.value_or(0);
   }
 };
@@ -58,8 +59,8 @@ Result<PriceSeries> read_prices(const CsvTable& table) {
 }
 
 FleetCost cost_of(const std::vector<FluidBin>& bins, const PriceSeries& prices) {
-  KnownSum cost;
-  KnownSum carbon;
+  PartlyKnown cost;
+  PartlyKnown carbon;
   const std::vector<PriceRow>& rows = prices.rows;
   std::size_t at = 0;
   for (const FluidBin& bin : bins) {
@@ -78,8 +79,8 @@ FleetCost cost_of(const std::vector<FluidBin>& bins, const PriceSeries& prices) 
     }
   }
   FleetCost total;
-  if (cost.is_known) total.cost = cost.sum;
-  if (carbon.is_known) total.carbon = Grams(carbon.sum);
+  if (cost.known) total.cost = cost.sum;
+  if (carbon.known) total.carbon = Grams(carbon.sum);
   return total;
 }
 

@@ -66,8 +66,8 @@ TEST(FleetSimulationTest, EveryPolicyServesAllAndAddsUp) {
     EXPECT_EQ(report.all().squashed, 0U) << policy.name;
     EXPECT_GT(report.all().attainment(), 0.9) << policy.name;
     EXPECT_EQ(report.status, Status::kSimulated);
-    if (policy.name == "MultiPool") before = report.energy().value();
-    if (policy.name == "DynamoLLM") {
+    if (policy.name == "multi-pool") before = report.energy().value();
+    if (policy.name == "all-knobs") {
       EXPECT_LT(report.energy().value(), 0.8 * before);
     }
   }
