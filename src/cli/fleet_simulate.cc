@@ -1,4 +1,5 @@
 // perjoule fleet simulate: what a fleet would have drawn over a recorded load, under each policy.
+#include "cli/fleet_events.h"
 #include "cli/fleet_fluid.h"
 #include "cli/fleet_options.h"
 #include "cli/verbs.h"
@@ -8,8 +9,7 @@ namespace {
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.has("fluid")) return run_fleet_fluid(arguments);
-  return Error::invalid_argument("fleet simulate: how is the load to be played?",
-                                 "--fluid, as a fluid, is what there is");
+  return run_fleet_events(arguments);
 }
 
 }  // namespace
@@ -19,26 +19,37 @@ Verb fleet_simulate_verb() {
   verb.name = "fleet simulate";
   verb.summary = "what a fleet takes over a recorded load under each policy";
   verb.description =
-      "With --fluid the load is a fluid of prompt tokens, divided among servers whose power and\n"
-      "latencies are the profile's at their share: energy, saving, servers and latencies kept, "
-      "for\n"
-      "each policy, with perfect knowledge of the load, servers that are off drawing nothing, and\n"
-      "changes that cost nothing. It says what a policy can save at best.\n\n"
-      "LOAD is an Azure LLM inference trace (TIMESTAMP, ContextTokens, GeneratedTokens), a table "
-      "of\n"
-      "requests a minute with --column and --tokens-per-request, or our table of loads\n"
-      "(start_s, duration_s, prompt_tps).\n\n"
-      "Policies:\n" +
+      "Request by request: servers of eight GPUs in pools by class of requests, continuous "
+      "batching,\n"
+      "and three controllers, with changes that take time; energy, servers, latencies and how "
+      "many\n"
+      "requests had their tokens in time. The engines are those of a 70B model on 2, 4 and 8 "
+      "H100;\n"
+      "their figures are synthetic, as nobody published such. Policies:\n" +
+      fleet_policy_words() +
+      "\nWith --fluid the load is a fluid of prompt tokens, divided among servers whose power and\n"
+      "latencies are a profile's at their share, with perfect knowledge of the load and changes "
+      "that\n"
+      "cost nothing. It says what a policy can save at best. Policies:\n" +
       fluid_policy_words() +
-      "\nExit status 1 where no point of the profile meets the latencies. What a fleet of "
-      "--servers\n"
-      "cannot serve is stated as unserved. docs/fleet.md has the formulas.";
+      "\nLOAD is an Azure LLM inference trace (TIMESTAMP, ContextTokens, GeneratedTokens), a "
+      "table\n"
+      "of requests a minute (with --lengths, or with --fluid --tokens-per-request), or with "
+      "--fluid\n"
+      "our table of loads (start_s, duration_s, prompt_tps).\n\n"
+      "Exit status 1 where nothing is in time at any load. What a fleet of --servers cannot serve "
+      "is\n"
+      "counted as squashed, with --fluid as unserved. docs/fleet.md has the formulas.";
   verb.positionals = {{"LOAD", "the load over time"}};
   verb.options = {{"fluid", "", "play the load as a fluid"}};
-  for (auto more : {fleet_profile_options(), latency_options(), fleet_fluid_options()}) {
+  for (auto more :
+       {fleet_event_options(), fleet_profile_options(), latency_options(), fleet_fluid_options()}) {
     for (Option& option : more) verb.options.push_back(std::move(option));
   }
   verb.examples = {
+      "perjoule fleet simulate AzureLLMInferenceTrace_conv.csv --scale 10",
+      "perjoule fleet simulate load_10min_digitised.csv --column conv_req_per_min --lengths "
+      "AzureLLMInferenceTrace_conv.csv --learn 5d --policy single-pool,all-knobs",
       "perjoule fleet simulate --fluid AzureLLMInferenceTrace_conv.csv --scale 10 --profile "
       "llama70b.csv",
       "perjoule fleet simulate --fluid load_10min_digitised.csv --column conv_req_per_min "

@@ -8,7 +8,8 @@ namespace {
 std::vector<FleetPolicy> make_policies() {
   FleetPolicy single;
   single.name = "single-pool";
-  single.description = "all requests together, 8 GPUs an instance, highest clock, servers of the peak";
+  single.description =
+      "all requests together, 8 GPUs an instance, highest clock, servers of the peak";
   single.has_pools = false;
   single.has_emergencies = false;
   FleetPolicy multi = single;

@@ -28,7 +28,7 @@ enum class Outliving : std::uint8_t {
 struct FleetPolicy {
   std::string name = {};
   std::string description = {};  ///< in words, for help
-  bool has_pools = true;  ///< one for each class
+  bool has_pools = true;         ///< one for each class
   bool scales_instances = false;
   bool scales_shards = false;
   bool scales_clocks = false;

@@ -13,11 +13,10 @@
 #include <array>
 #include <optional>
 
+#include "fleet/traffic/class_load.h"
 #include "fleet/traffic/load_class.h"
 
 namespace perjoule {
-
-using ClassLoads = std::array<double, kLoadClasses>;  ///< prompt tokens a second
 
 struct Spill {
   std::size_t to = 0;

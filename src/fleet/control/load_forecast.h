@@ -32,10 +32,11 @@ struct TemplateOptions {
   Seconds day = Seconds(86'400);  ///< after which the load comes again
   double spread = 1;              ///< so many standard deviations over the mean of the days
   double most_stretch = 2;        ///< and its reciprocal at least
-  Seconds now = {};  ///< what a simulation's beginning is after the first bin's
+  Seconds now = {};               ///< what a simulation's beginning is after the first bin's
 };
 /// For each bin of the day the mean of all days of `history`, and `spread` standard deviations over
-/// it, stretched by what came over what was expected in the last half an hour. invalid_argument for less than one day, unlike bins, or not nine classes.
+/// it, stretched by what came over what was expected in the last half an hour. invalid_argument for
+/// less than one day, unlike bins, or not nine classes.
 Result<std::unique_ptr<LoadForecast>> daily_template(const LoadCurve& history,
                                                      const TemplateOptions& options);
 

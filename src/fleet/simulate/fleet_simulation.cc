@@ -209,9 +209,13 @@ class Simulation final : public EngineSink {
   // --- controllers ----------------------------------------------------------------------------
 
   Outcome begin() {
-    const ClassLoads expected = policy_.scales_instances
-                                    ? setup_.forecast->peak(Seconds(0), policy_.instance_period)
-                                    : setup_.peak;
+    ClassLoads expected = policy_.scales_instances
+                              ? setup_.forecast->peak(Seconds(0), policy_.instance_period)
+                              : setup_.peak;
+    if (!policy_.has_pools && !policy_.scales_instances) {
+      expected = {};
+      expected.back() = setup_.peak_of_all;
+    }
     apply(plan(expected), Seconds(0), Seconds(0), true);
     for (FleetPool& pool : pools_) {
       pool.shards = default_shards(pool);

@@ -43,6 +43,7 @@ struct FleetSetup {
   LoadForecast* forecast = nullptr;
   /// For those that do not: each class's load that the servers are to carry, its peak.
   ClassLoads peak = {};
+  double peak_of_all = 0;  ///< and of all together, for a single pool
   /// Of policies with pools.
   OutputPredictor* predictor = nullptr;
   /// Told how far it is, in simulated time, each simulated hour; none: nobody.

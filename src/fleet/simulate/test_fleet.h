@@ -100,6 +100,7 @@ struct TestFleet {
     setup.capacity = &capacity;
     setup.forecast = forecast.get();
     setup.peak = loads;
+    for (const double one : loads) setup.peak_of_all += one;
     setup.predictor = predictor.get();
     setup.transitions.start = Seconds(60);
   }

@@ -1,0 +1,388 @@
+#include "cli/fleet_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/fleet_events_view.h"
+#include "cli/fleet_options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "fleet/control/load_forecast.h"
+#include "fleet/engine/profile_trials.h"
+#include "fleet/engine/table_steps.h"
+#include "fleet/plan/load_curve.h"
+#include "fleet/simulate/fleet_simulation.h"
+#include "fleet/traffic/class_load.h"
+#include "fleet/traffic/learned_predictor.h"
+#include "workload/azure_trace.h"
+
+namespace perjoule::cli {
+namespace {
+
+/// So many requests of a trace say how long they are.
+constexpr std::size_t kMostLengths = 200'000;
+constexpr Seconds kBin = Seconds(60);
+
+/// Where requests come from: a trace that is replayed, or rates with lengths of a trace.
+struct Traffic {
+  std::string trace = {};
+  int copies = 1;
+  std::vector<RateBin> rates = {};
+  std::vector<TokenLengths> lengths = {};
+  std::uint64_t seed = 1;
+  LoadCurve load = {};                    ///< of nine classes
+  std::optional<LoadCurve> history = {};  ///< what came before
+  std::vector<std::string> words = {};
+
+  Result<std::unique_ptr<RequestStream>> stream() const {
+    if (trace.empty()) return drawn(rates, lengths, seed);
+    PJ_TRY(AzureTrace opened, AzureTrace::open(trace));
+    return replayed(std::move(opened), {.copies = copies, .seed = seed});
+  }
+};
+
+struct Question {
+  std::vector<FleetPolicy> policies;
+  Transitions transitions;
+  Traffic traffic;
+  std::vector<std::shared_ptr<const StepModel>> models;
+  ServingProfile profile;
+  std::string predictor;
+  std::string train;
+  int most_servers = 1000;
+  std::optional<PriceSeries> prices;
+  FleetEventsView view;
+};
+
+Error bad(const Arguments& arguments, std::string_view option, std::string_view wanted) {
+  Error error;
+  error.code = ErrorCode::kInvalidArgument;
+  error.message = fmt::format("--{} {}: not {}", option, arguments.value(option), wanted);
+  return error;
+}
+
+Result<double> number(const Arguments& arguments, std::string_view option, double least,
+                      double most, std::string_view wanted) {
+  const auto value = parse_number(arguments.value(option));
+  if (value && *value >= least && *value <= most) return *value;
+  return tl::unexpected(bad(arguments, option, wanted));
+}
+
+/// "95%", "0.95".
+Result<double> share(const Arguments& arguments, std::string_view option) {
+  std::string word = arguments.value(option);
+  double unit = 1;
+  if (!word.empty() && word.back() == '%') {
+    word.pop_back();
+    unit = 0.01;
+  }
+  const auto value = parse_number(word);
+  if (value && *value > 0 && *value * unit <= 1) return *value * unit;
+  return tl::unexpected(bad(arguments, option, "a share above 0 and up to 100%"));
+}
+
+Result<Seconds> time_of(const Arguments& arguments, std::string_view option) {
+  PJ_TRY(const auto time, arguments.read<Seconds>(option, parse_seconds));
+  if (time && time->value() >= 0 && time->value() <= 1e9) return *time;
+  return tl::unexpected(bad(arguments, option, "a time"));
+}
+
+Result<std::vector<FleetPolicy>> read_policies(const Arguments& arguments) {
+  PJ_TRY(const std::vector<std::string> names, arguments.list("policy"));
+  std::vector<FleetPolicy> policies;
+  for (const std::string& name : names) {
+    PJ_TRY(FleetPolicy policy, policy_named(name));
+    policies.push_back(std::move(policy));
+  }
+  if (policies.empty()) policies = fleet_policies();
+  PJ_TRY(const double attainment, share(arguments, "attainment"));
+  PJ_TRY(const double margin, number(arguments, "margin", 0.1, 10, "a factor from 0.1 to 10"));
+  PJ_TRY(const Seconds squash, time_of(arguments, "squash-after"));
+  const std::string outliving = arguments.value("outliving");
+  if (outliving != "keep" && outliving != "speed-up" && outliving != "move")
+    return tl::unexpected(bad(arguments, "outliving", "keep, speed-up or move"));
+  for (FleetPolicy& policy : policies) {
+    policy.least_attainment = attainment;
+    policy.margin = margin;
+    policy.squash_after = squash;
+    policy.outliving = outliving == "keep"   ? Outliving::kKeep
+                       : outliving == "move" ? Outliving::kMove
+                                             : Outliving::kSpeedUp;
+  }
+  return policies;
+}
+
+Result<std::vector<TokenLengths>> read_lengths(const std::string& path) {
+  PJ_TRY(AzureTrace trace, AzureTrace::open(path));
+  std::vector<TokenLengths> lengths;
+  while (lengths.size() < kMostLengths) {
+    PJ_TRY(const std::optional<TokenLengths> one, trace.next());
+    if (!one) break;
+    lengths.push_back(*one);
+  }
+  if (lengths.empty()) return Error::data_loss(path + ": no requests");
+  return lengths;
+}
+
+Outcome read_trace(const Arguments& arguments, Traffic& traffic) {
+  traffic.trace = arguments.value("LOAD");
+  PJ_TRY(const double copies, number(arguments, "scale", 1, 10'000, "a number from 1 to 10000"));
+  if (copies != std::floor(copies))
+    return tl::unexpected(bad(arguments, "scale", "a whole number of copies"));
+  if (arguments.has("learn"))
+    return Error::invalid_argument("--learn: a trace of requests has no days to learn from",
+                                   "give a table of requests a minute with --lengths");
+  traffic.copies = static_cast<int>(copies);
+  PJ_TRY(traffic.lengths, read_lengths(traffic.trace));
+  PJ_TRY(const auto stream, traffic.stream());
+  PJ_TRY(traffic.load, class_load_of(*stream, kBin));
+  traffic.words = {printable(traffic.trace) +
+                   (traffic.copies > 1
+                        ? fmt::format(", each request {} times, every time at a drawn instant of "
+                                      "its minute",
+                                      traffic.copies)
+                        : std::string())};
+  return {};
+}
+
+Outcome read_rates(const Arguments& arguments, const CsvTable& table, Traffic& traffic) {
+  if (!arguments.has("lengths")) {
+    return Error::invalid_argument("a table of requests a minute does not say how long they are",
+                                   "name a trace whose lengths they have: --lengths TRACE");
+  }
+  PJ_TRY(traffic.lengths, read_lengths(arguments.value("lengths")));
+  RequestRates rates;
+  rates.column = arguments.value("column");
+  rates.tokens_per_request = 1;  // so that the curve is of requests
+  PJ_TRY(rates.scale, number(arguments, "scale", 1e-6, 1e6, "a factor above 0"));
+  PJ_TRY(const LoadCurve requests, read_load_curve(table, rates));
+  std::vector<RateBin> bins;
+  for (const LoadBin& bin : requests.bins)
+    bins.push_back({bin.start, bin.start + bin.duration, Hertz(bin.tokens_per_s.front())});
+  Seconds learnt;
+  if (arguments.has("learn")) {
+    PJ_TRY(learnt, time_of(arguments, "learn"));
+    const auto first = std::find_if(bins.begin(), bins.end(),
+                                    [&](const RateBin& bin) { return bin.begin >= learnt; });
+    traffic.history = class_load_of({bins.begin(), first}, traffic.lengths);
+    bins.erase(bins.begin(), first);
+    if (traffic.history->bins.empty() || bins.empty())
+      return tl::unexpected(bad(arguments, "learn", "a time within the load"));
+    for (RateBin& bin : bins) {
+      bin.begin -= learnt;
+      bin.end -= learnt;
+    }
+  }
+  traffic.rates = std::move(bins);
+  traffic.load = class_load_of(traffic.rates, traffic.lengths);
+  traffic.words = {
+      fmt::format("requests drawn at the rates of {}, times {:g}{}",
+                  printable(arguments.value("LOAD")), rates.scale,
+                  learnt.value() > 0 ? ", after the " + to_text(learnt) + " that are learnt"
+                                     : std::string()),
+      "their lengths are those of " + printable(arguments.value("lengths"))};
+  return {};
+}
+
+Result<Traffic> read_traffic(const Arguments& arguments) {
+  Traffic traffic;
+  PJ_TRY(const double seed, number(arguments, "seed", 0, 1e15, "a number from 0 on"));
+  traffic.seed = static_cast<std::uint64_t>(seed);
+  const std::string path = arguments.value("LOAD");
+  PJ_TRY(const std::string beginning, read_beginning(path, 4096));
+  if (beginning.find("ContextTokens") != std::string::npos) {
+    PJ_CHECK(read_trace(arguments, traffic));
+  } else {
+    PJ_TRY(const CsvTable table, read_csv(path));
+    PJ_CHECK(read_rates(arguments, table, traffic));
+  }
+  return traffic;
+}
+
+Result<ServingProfile> read_profile(const Arguments& arguments, const Question& question) {
+  if (arguments.has("profile")) return fleet_profile(arguments);
+  Progress progress;
+  ProfileTrials trials;
+  trials.seed = question.traffic.seed;
+  trials.progress = [&](std::size_t done, std::size_t all) {
+    progress.show(static_cast<double>(done) / static_cast<double>(all),
+                  "trying what instances carry");
+  };
+  return profile_of_engines(question.models, question.traffic.lengths, trials);
+}
+
+Result<Question> read_question(const Arguments& arguments) {
+  Question question;
+  PJ_TRY(question.policies, read_policies(arguments));
+  PJ_TRY(question.transitions.start, time_of(arguments, "start"));
+  PJ_TRY(question.transitions.reshard, time_of(arguments, "reshard"));
+  PJ_TRY(question.transitions.clock, time_of(arguments, "clock-delay"));
+  if (arguments.has("servers")) {
+    PJ_TRY(const double servers,
+           number(arguments, "servers", 1, 100'000, "a number from 1 to 100000"));
+    question.most_servers = static_cast<int>(servers);
+  }
+  question.predictor = arguments.value("predictor");
+  question.train = arguments.value("train");
+  if (arguments.has("gpu-hour-price")) {
+    PJ_TRY(question.view.gpu_hour_price, number(arguments, "gpu-hour-price", 0, 1e9, "a price"));
+  }
+  if (arguments.has("prices")) {
+    PJ_TRY(const CsvTable table, read_csv(arguments.value("prices")));
+    PJ_TRY(question.prices, read_prices(table));
+  }
+  question.view.by_class = arguments.has("classes");
+  question.view.least_attainment = question.policies.front().least_attainment;
+  PJ_TRY(question.traffic, read_traffic(arguments));
+  PJ_TRY(question.models, table_steps(shipped_step_tables()));
+  PJ_TRY(question.profile, read_profile(arguments, question));
+  question.view.load = question.traffic.words;
+  question.view.notes = question.profile.notes;
+  return question;
+}
+
+/// "oracle", "wrong:40%", "learned", or a file.
+Result<std::unique_ptr<OutputPredictor>> make_predictor(const Question& question,
+                                                        std::vector<std::string>& notes) {
+  const std::string& word = question.predictor;
+  if (word == "oracle") return oracle_predictor();
+  constexpr std::string_view kWrong = "wrong:";
+  if (word.rfind(kWrong, 0) == 0) {
+    std::string rest = word.substr(kWrong.size());
+    const bool percent = !rest.empty() && rest.back() == '%';
+    if (percent) rest.pop_back();
+    const auto value = parse_number(rest);
+    if (!value)
+      return Error::invalid_argument("--predictor " + word + ": wrong:40% or wrong:0.4 is meant");
+    return confused_predictor(even_confusion(percent ? *value / 100 : *value),
+                              question.traffic.seed);
+  }
+  if (word == "learned") {
+    if (question.train.empty())
+      return Error::invalid_argument("--predictor learned: from which trace?", "--train TRACE");
+    PJ_TRY(const std::vector<TokenLengths> lengths, read_lengths(question.train));
+    PJ_TRY(LearnedPredictor predictor, LearnedPredictor::train(lengths));
+    notes.push_back(fmt::format(
+        "output lengths predicted from prompt lengths, learnt from {}: {:.1f} % right there",
+        printable(question.train), 100 * predictor.accuracy(lengths).right));
+    return std::make_unique<LearnedPredictor>(std::move(predictor));
+  }
+  return Error::invalid_argument("--predictor " + word + ": no such predictor",
+                                 "oracle, wrong:SHARE or learned");
+}
+
+Result<std::unique_ptr<LoadForecast>> make_forecast(const Traffic& traffic) {
+  if (!traffic.history) return known_load(traffic.load);
+  const Seconds learnt = traffic.history->bins.back().start + traffic.history->bins.back().duration;
+  return daily_template(*traffic.history, {.now = learnt});
+}
+
+std::vector<FluidBin> priced_bins(const FleetReport& report) {
+  std::vector<FluidBin> bins;
+  for (const FleetBin& bin : report.bins) {
+    FluidBin one;
+    one.start = bin.start;
+    one.duration = bin.duration;
+    one.power = bin.energy / bin.duration;
+    bins.push_back(one);
+  }
+  return bins;
+}
+
+Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& policy,
+                                  const EngineCapacity& capacity, OutputPredictor& predictor) {
+  PJ_TRY(const auto forecast, make_forecast(question.traffic));
+  PJ_TRY(const auto stream, question.traffic.stream());
+  Progress progress;
+  const LoadBin& last = question.traffic.load.bins.back();
+  const double end = (last.start + last.duration).value();
+  FleetSetup setup;
+  setup.models = question.models;
+  setup.most_servers = question.most_servers;
+  setup.transitions = question.transitions;
+  setup.capacity = &capacity;
+  setup.forecast = forecast.get();
+  setup.peak = peak_of(question.traffic.load);
+  setup.peak_of_all = peak_of_all(question.traffic.load);
+  setup.predictor = &predictor;
+  setup.progress = [&](Seconds now) {
+    progress.show(std::min(1.0, now.value() / end), policy.name);
+  };
+  FleetEventsRow row;
+  PJ_TRY(row.report, simulate_fleet(setup, policy, *stream));
+  if (question.prices) row.cost = cost_of(priced_bins(row.report), *question.prices);
+  return row;
+}
+
+std::vector<InstanceLayout> layouts_of(
+    const std::vector<std::shared_ptr<const StepModel>>& models) {
+  std::vector<InstanceLayout> layouts;
+  for (const auto& model : models) layouts.push_back(model->traits().layout);
+  return layouts;
+}
+
+}  // namespace
+
+std::string fleet_policy_words() {
+  std::string words;
+  for (const FleetPolicy& policy : fleet_policies())
+    words += fmt::format("  {:12} {}\n", policy.name, policy.description);
+  return words;
+}
+
+std::vector<Option> fleet_event_options() {
+  return {
+      {"attainment", "SHARE", "share of requests that are to have their tokens in time", "95%"},
+      {"lengths", "TRACE", "whose lengths the requests of a table of rates have"},
+      {"learn", "TIME",
+       "so much of a table of rates is learnt as a daily template; else it is known"},
+      {"predictor", "NAME", "of output lengths: oracle, wrong:SHARE, learned", "oracle"},
+      {"train", "TRACE", "what a learned predictor learns from"},
+      {"outliving", "WHAT", "requests longer than predicted: keep, speed-up or move", "speed-up"},
+      {"margin", "FACTOR", "capacity over the load that is expected", "1.1"},
+      {"squash-after", "TIME", "give a request up that has no token by then", "60s"},
+      {"start", "TIME", "of a server from nothing", "420s"},
+      {"reshard", "TIME", "of a server to other shards, once it is empty", "1.55s"},
+      {"clock-delay", "TIME", "until a clock that was asked for holds", "65ms"},
+      {"seed", "NUMBER", "of all that is drawn", "1"},
+      {"classes", "", "each class of requests by itself"},
+      {"timeline", "FILE", "write energy, servers and load by the minute there, as CSV"},
+  };
+}
+
+Result<int> run_fleet_events(const Arguments& arguments) {
+  const std::string timeline = arguments.value("timeline");
+  if (!timeline.empty()) PJ_CHECK(check_writable(timeline));
+  PJ_TRY(Question question, read_question(arguments));
+  PJ_TRY(const EngineCapacity capacity,
+         EngineCapacity::make(question.profile, layouts_of(question.models),
+                              question.view.least_attainment));
+  std::vector<FleetEventsRow> rows;
+  for (const FleetPolicy& policy : question.policies) {
+    // Each policy has the same draws of the predictor.
+    std::vector<std::string> notes;
+    PJ_TRY(const auto predictor, make_predictor(question, notes));
+    if (rows.empty()) {
+      question.view.notes.insert(question.view.notes.end(), notes.begin(), notes.end());
+    }
+    auto row = run_policy(question, policy, capacity, *predictor);
+    if (!row && row.error().code == ErrorCode::kOutOfRange) {
+      complain("fleet simulate: " + row.error().text());
+      return kAnswerIsNo;
+    }
+    if (!row) return fail(row);
+    rows.push_back(std::move(*row));
+  }
+  if (!timeline.empty()) PJ_CHECK(write_file_atomically(timeline, fleet_timeline_csv(rows)));
+  print(arguments.json() ? fleet_events_json(question.view, rows).dump(2) + "\n"
+                         : fleet_events_text(question.view, rows));
+  return kDone;
+}
+
+}  // namespace perjoule::cli

@@ -1,0 +1,32 @@
+// What fleet simulate prints of simulations request by request.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "fleet/plan/price_series.h"
+#include "fleet/simulate/fleet_report.h"
+
+namespace perjoule::cli {
+
+struct FleetEventsRow {
+  FleetReport report;
+  std::optional<FleetCost> cost = {};
+};
+
+struct FleetEventsView {
+  std::vector<std::string> load = {};  ///< what was played, a line each
+  std::vector<std::string> notes = {};
+  double least_attainment = 0;
+  std::optional<double> gpu_hour_price = {};
+  bool by_class = false;
+};
+
+std::string fleet_events_text(const FleetEventsView& view, const std::vector<FleetEventsRow>& rows);
+Json fleet_events_json(const FleetEventsView& view, const std::vector<FleetEventsRow>& rows);
+/// A row a minute and policy, as CSV.
+std::string fleet_timeline_csv(const std::vector<FleetEventsRow>& rows);
+
+}  // namespace perjoule::cli

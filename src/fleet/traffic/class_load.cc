@@ -1,0 +1,72 @@
+#include "fleet/traffic/class_load.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace perjoule {
+namespace {
+
+LoadCurve nine_classes() {
+  LoadCurve load;
+  load.classes.clear();
+  for (std::size_t i = 0; i < kLoadClasses; ++i)
+    load.classes.emplace_back(name_of_class(static_cast<LoadClass>(i)));
+  return load;
+}
+
+std::size_t class_of(std::int64_t prompt, std::int64_t output) {
+  return load_class(input_class(prompt), output_class(output));
+}
+
+}  // namespace
+
+Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin) {
+  LoadCurve load = nine_classes();
+  for (;;) {
+    PJ_TRY(const std::optional<FleetRequest> request, stream.next());
+    if (!request) break;
+    const auto at = static_cast<std::size_t>(std::max(0.0, request->arrival / bin));
+    while (load.bins.size() <= at) {
+      load.bins.push_back({bin * static_cast<double>(load.bins.size()), bin,
+                           std::vector<double>(kLoadClasses, 0.0)});
+    }
+    load.bins[at].tokens_per_s[class_of(request->prompt, request->output)] +=
+        static_cast<double>(request->prompt) / bin.value();
+  }
+  if (load.bins.empty()) return Error::data_loss("the load has no request");
+  return load;
+}
+
+LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const TokenLengths> lengths) {
+  std::vector<double> tokens(kLoadClasses, 0.0);  // of a request, in the mean
+  for (const TokenLengths& one : lengths) {
+    tokens[class_of(one.prompt, one.output)] +=
+        static_cast<double>(one.prompt) / static_cast<double>(lengths.size());
+  }
+  LoadCurve load = nine_classes();
+  for (const RateBin& rate : rates) {
+    LoadBin bin{rate.begin, rate.end - rate.begin, tokens};
+    for (double& one : bin.tokens_per_s) one *= rate.rate.value();
+    load.bins.push_back(std::move(bin));
+  }
+  return load;
+}
+
+ClassLoads peak_of(const LoadCurve& load) {
+  ClassLoads most = {};
+  for (const LoadBin& bin : load.bins) {
+    for (std::size_t i = 0; i < kLoadClasses; ++i) most[i] = std::max(most[i], bin.tokens_per_s[i]);
+  }
+  return most;
+}
+
+double peak_of_all(const LoadCurve& load) {
+  double most = 0;
+  for (const LoadBin& bin : load.bins) {
+    most = std::max(most, std::accumulate(bin.tokens_per_s.begin(), bin.tokens_per_s.end(), 0.0));
+  }
+  return most;
+}
+
+}  // namespace perjoule
