@@ -30,12 +30,15 @@ double capacity_of(LoadClass one, const ClassLoads& per_server) {
 
 int InstancePlan::total() const { return std::accumulate(servers.begin(), servers.end(), 0); }
 
-InstancePlan plan_instances(const ClassLoads& expected, const ClassLoads& per_server) {
+InstancePlan plan_instances(const ClassLoads& expected, const ClassLoads& per_server,
+                            double mixed) {
   InstancePlan plan;
   std::array<double, kLoadClasses> carried = {};  // servers' worth from smaller pools
   for (const LoadClass one : kByLength) {
-    const double own = expected[one] / capacity_of(one, per_server);
-    plan.filled[one] = own + carried[one];
+    const double alone = capacity_of(one, per_server);
+    const double shared = mixed > 0 ? std::min(alone, mixed) : alone;
+    plan.filled[one] =
+        carried[one] > 0 ? expected[one] / shared + carried[one] : expected[one] / alone;
     const bool is_last = one == kLargest || larger_pool(one, expected) == one;
     if (is_last) {
       // A hundredth of a server is not worth one.
@@ -48,7 +51,7 @@ InstancePlan plan_instances(const ClassLoads& expected, const ClassLoads& per_se
     if (rest == 0 || plan.filled[one] == 0) continue;
     const std::size_t to = larger_pool(one, expected);
     plan.spill[one] = Spill{to, rest / plan.filled[one]};
-    carried[to] += rest;
+    carried[to] += rest * (carried[one] > 0 ? 1 : alone / shared);
   }
   // What little there is needs one server all the same.
   const double all = std::accumulate(expected.begin(), expected.end(), 0.0);

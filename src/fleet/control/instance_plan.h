@@ -33,7 +33,8 @@ struct InstancePlan {
 
 /// `per_server` is the load of each class that one server sustains; 0 where it cannot, and such a
 /// class goes to a larger pool whole, or, the largest, gets the servers that its tokens would need
-/// of the class next to it. O(classes^2).
-InstancePlan plan_instances(const ClassLoads& expected, const ClassLoads& per_server);
+/// of the best class. `mixed` is what a server sustains of all classes together, 0 for no less than
+/// of each: what shares a pool with others is reckoned at no more. O(classes^2).
+InstancePlan plan_instances(const ClassLoads& expected, const ClassLoads& per_server, double mixed);
 
 }  // namespace perjoule

@@ -16,7 +16,7 @@ TEST(InstancePlanTest, WholeServersStayAndTheRestGoesUp) {
   expected[kLL] = 1000;
   ClassLoads per_server;
   per_server.fill(1000);
-  const InstancePlan plan = plan_instances(expected, per_server);
+  const InstancePlan plan = plan_instances(expected, per_server, 0);
   EXPECT_EQ(plan.servers[kMM], 2);
   ASSERT_TRUE(plan.spill[kMM]);
   EXPECT_EQ(plan.spill[kMM]->to, kLL);
@@ -33,7 +33,7 @@ TEST(InstancePlanTest, ItGoesToTheNextPoolThatHasLoadOfItsOwn) {
   expected[kLM] = 5000;
   ClassLoads per_server;
   per_server.fill(1000);
-  const InstancePlan plan = plan_instances(expected, per_server);
+  const InstancePlan plan = plan_instances(expected, per_server, 0);
   EXPECT_EQ(plan.spill[kSS]->to, kML);
   EXPECT_EQ(plan.spill[kSS]->share, 1);
   // 0.95 + 0.1 is one server and a twentieth, and that goes to the largest, as LM is shorter.
@@ -48,18 +48,33 @@ TEST(InstancePlanTest, AClassThatNoServerCanServeInTimeGoesUpWhole) {
   expected[kMM] = 5000;
   ClassLoads per_server = {};
   per_server[kLL] = 1000;
-  const InstancePlan plan = plan_instances(expected, per_server);
+  const InstancePlan plan = plan_instances(expected, per_server, 0);
   EXPECT_EQ(plan.servers[kMM], 0);
   EXPECT_EQ(plan.servers[kLL], 5);
+}
+
+TEST(InstancePlanTest, WhatIsMixedIsReckonedAsMixed) {
+  ClassLoads expected = {};
+  expected[kMM] = 500;
+  expected[kLL] = 1000;
+  ClassLoads per_server;
+  per_server.fill(1000);
+  const InstancePlan plan = plan_instances(expected, per_server, 500);
+  // Half a server's worth alone is a whole one beside others, and LL's own two.
+  EXPECT_EQ(plan.spill[kMM]->to, kLL);
+  EXPECT_EQ(plan.servers[kLL], 3);
+  // Alone in its pool it is not.
+  expected[kMM] = 0;
+  EXPECT_EQ(plan_instances(expected, per_server, 500).servers[kLL], 1);
 }
 
 TEST(InstancePlanTest, NothingNeedsNothingAndLittleOneServer) {
   ClassLoads per_server;
   per_server.fill(1000);
-  EXPECT_EQ(plan_instances({}, per_server).total(), 0);
+  EXPECT_EQ(plan_instances({}, per_server, 0).total(), 0);
   ClassLoads little = {};
   little[kSS] = 0.001;
-  EXPECT_EQ(plan_instances(little, per_server).total(), 1);
+  EXPECT_EQ(plan_instances(little, per_server, 0).total(), 1);
 }
 
 /// The servers carry the load, and at most one is not full.
@@ -72,7 +87,7 @@ RC_GTEST_PROP(InstancePlanTest, NoMoreThanOneServerIsNotFull, ()) {
     per_server[i] = *rc::gen::inRange(500, 10'000);
     need += expected[i] / per_server[i];
   }
-  const InstancePlan plan = plan_instances(expected, per_server);
+  const InstancePlan plan = plan_instances(expected, per_server, 0);
   RC_ASSERT(plan.total() >= need - 0.01 * kLoadClasses);
   RC_ASSERT(plan.total() <= std::ceil(need) + 1);
   for (std::size_t i = 0; i < kLoadClasses; ++i) {

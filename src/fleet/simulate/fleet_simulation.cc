@@ -125,7 +125,8 @@ class Simulation final : public EngineSink {
   void route(RequestSlot slot, Seconds now) {
     const std::size_t own = live_[slot].pool;
     std::size_t first = own;
-    if (pools_[own].spills_next()) first = pools_[own].spill->to;
+    // Spills go to larger pools, so that this ends.
+    while (pools_[first].spills_next()) first = pools_[first].spill->to;
     std::size_t taken = first;
     ServerInstance* one = pools_[first].choose(now, live_[slot]);
     for (std::size_t pool = 0; one == nullptr && pool < pools_.size(); ++pool) {
@@ -142,6 +143,13 @@ class Simulation final : public EngineSink {
     if (one == nullptr) {
       pools_[first].backlog.push_back(slot);
       return;
+    }
+    if (policy_.has_emergencies &&
+        pools_[taken].time_to_clear(*one) > due_within(pools_[taken]) * kLate) {
+      if (ServerInstance* const other = shortest(slot, taken, now.value())) {
+        ++report_.steered;
+        one = other;
+      }
     }
     report_.spilled += taken != own;
     pools_[taken].arrived(live_[slot].prompt);
@@ -262,7 +270,7 @@ class Simulation final : public EngineSink {
     }
     ClassLoads of_server = {};
     for (std::size_t i = 0; i < kLoadClasses; ++i) of_server[i] = per_server(i);
-    return plan_instances(expected, of_server);
+    return plan_instances(expected, of_server, per_server(kMixedClass));
   }
 
   double filled_load(const FleetPool& pool) const {
@@ -435,7 +443,8 @@ class Simulation final : public EngineSink {
     const std::vector<RequestSlot> waiting = one.engine().give_back_waiting();
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       const RequestSlot slot = waiting[i];
-      ServerInstance* other = i < waiting.size() / 2 ? nullptr : shortest(slot, pool, now);
+      ServerInstance* other =
+          i < waiting.size() / 2 ? nullptr : shortest(slot, live_[slot].pool, now);
       if (other != nullptr && other != &one) {
         ++report_.steered;
         other->engine().take(slot);
@@ -446,12 +455,11 @@ class Simulation final : public EngineSink {
   }
 
   /// Among the pool's own and all larger ones that are not late themselves.
-  ServerInstance* shortest(RequestSlot slot, FleetPool& own, double now) {
+  ServerInstance* shortest(RequestSlot slot, std::size_t own, double now) {
     ServerInstance* best = nullptr;
-    Seconds least = due_within(own) * kLate;
+    Seconds least = due_within(pools_[own]) * kLate;
     for (std::size_t i = 0; i < pools_.size(); ++i) {
-      if (policy_.has_pools &&
-          !dominates(static_cast<LoadClass>(i), static_cast<LoadClass>(own.pool_class())))
+      if (policy_.has_pools && !dominates(static_cast<LoadClass>(i), static_cast<LoadClass>(own)))
         continue;
       ServerInstance* const one = pools_[i].choose(Seconds(now), live_[slot]);
       if (one == nullptr || pools_[i].time_to_clear(*one) >= least) continue;
