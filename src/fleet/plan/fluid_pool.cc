@@ -76,7 +76,6 @@ class FluidRun {
     // Those that count at the highest clock first choose the clock afterwards.
     if (policy.servers == ServerScaling::kLeast) choice_rule_.clock = ClockScaling::kHighest;
     if (policy.split == LoadSplit::kUnequal) split_.emplace(pool.servers_, pool.most_);
-    highest_ = pool.servers_.highest_load(rule_);
     server_seconds_.assign(pool.servers_.size(), 0);
   }
 
@@ -107,18 +106,22 @@ class FluidRun {
     return pool_.load_.bins[bin].tokens_per_s[pool_.column_];
   }
 
-  Served served_equally(int n, double load, CurveRule rule, std::optional<double> highest) const {
+  Served served_equally(int n, double load, CurveRule rule) const {
     const ServerCurves& servers = pool_.servers_;
     Served served;
     double each = load / n;
     auto use = servers.cheapest(each, rule);
-    if (!use && highest && each > *highest) {
-      served.unserved = load - *highest * n;
-      each = *highest;
-      use = servers.cheapest(each, rule);
+    if (!use) {
+      // As much as is in time, and the rest not at all.
+      if (const auto highest = servers.highest_load(rule, each)) {
+        served.unserved = load - *highest * n;
+        each = *highest;
+        use = servers.cheapest(each, rule);
+      }
     }
     if (!use) {
-      // No curve of the rule keeps the latencies at this load: served late, as far as it goes.
+      // Nothing of it is in time: served late, as far as it goes.
+      served.unserved = 0;
       rule.late = true;
       const double most = servers.highest_load(rule).value_or(0);
       if (each > most) served.unserved = load - most * n;
@@ -136,10 +139,10 @@ class FluidRun {
     if (split_) {
       if (auto split = split_->split(n, load)) return {split->power, std::move(split->parts), 0, 0};
     }
-    return served_equally(n, load, rule_, highest_);
+    return served_equally(n, load, rule_);
   }
 
-  EpochFigures figures(const Epoch& epoch, int n, std::optional<double> highest) const {
+  EpochFigures figures(const Epoch& epoch, int n) const {
     EpochFigures sum;
     double tokens = 0;
     double time = 0;
@@ -153,7 +156,7 @@ class FluidRun {
       if (unequal) {
         power = unequal->value();
       } else {
-        const Served equal = served_equally(n, load, choice_rule_, highest);
+        const Served equal = served_equally(n, load, choice_rule_);
         power = equal.power.value();
         sum.missed_tokens += (equal.unserved + equal.late) * seconds;
         // A bin without tokens may have servers that nothing describes within the latencies.
@@ -167,7 +170,7 @@ class FluidRun {
       peak = load;
       peak_power = power;
     }
-    const Served mean = served_equally(n, tokens / time, choice_rule_, highest);
+    const Served mean = served_equally(n, tokens / time, choice_rule_);
     sum.predicted_power = mean.power.value() + peak_power;
     return sum;
   }
@@ -185,7 +188,7 @@ class FluidRun {
     double least_missed = 0;
     double least = 0;
     for (; n <= pool_.most_; ++n) {
-      const EpochFigures now = figures(epoch, n, highest);
+      const EpochFigures now = figures(epoch, n);
       const double goal = policy_.servers == ServerScaling::kLeast        ? n
                           : policy_.servers == ServerScaling::kLeastPower ? now.predicted_power
                                                                           : now.energy;
@@ -257,7 +260,6 @@ class FluidRun {
   const FluidPolicy& policy_;
   CurveRule rule_;         ///< of what servers run at
   CurveRule choice_rule_;  ///< of how many there are
-  std::optional<double> highest_;
   std::optional<UnequalSplit> split_;
   std::vector<double> server_seconds_;
   FluidReport report_;

@@ -23,6 +23,7 @@ struct Cbc {
   void (*add_row)(CbcModel*, const char* name, int count, const int* columns,
                   const double* coefficients, char sense, double right_side) = nullptr;
   void (*set_log_level)(CbcModel*, int) = nullptr;
+  void (*set_parameter)(CbcModel*, const char* name, const char* value) = nullptr;
   void (*set_allowable_gap)(CbcModel*, double) = nullptr;
   void (*set_allowable_share)(CbcModel*, double) = nullptr;
   int (*solve)(CbcModel*) = nullptr;
@@ -54,6 +55,7 @@ Result<Opened> open_library(const std::string& name) {
   load(cbc.add_column, "Cbc_addCol");
   load(cbc.add_row, "Cbc_addRow");
   load(cbc.set_log_level, "Cbc_setLogLevel");
+  load(cbc.set_parameter, "Cbc_setParameter");
   load(cbc.set_allowable_gap, "Cbc_setAllowableGap");
   load(cbc.set_allowable_share, "Cbc_setAllowableFractionGap");
   load(cbc.solve, "Cbc_solve");
@@ -142,6 +144,10 @@ Result<PoolPlan> solve_pool_by_cbc(const PoolProblem& problem, const std::string
   }
   add_rows(cbc, model, problem, columns);
   cbc.set_log_level(model, 0);
+  // With its integer preprocessing CBC 2.10.8 calls 146 W the least where 145 W do (see the test);
+  // its presolve leaks. Neither is missed on problems this small.
+  cbc.set_parameter(model, "preprocess", "off");
+  cbc.set_parameter(model, "presolve", "off");
   cbc.set_allowable_gap(model, 0);
   cbc.set_allowable_share(model, 0);
   cbc.solve(model);

@@ -30,6 +30,18 @@ TEST(PoolIntegerProgrammeTest, OneOfEachIsCheapest) {
   EXPECT_EQ(plan->uses, (std::vector<PoolUse>{{0, 0, 1}, {0, 1, 1}}));
 }
 
+// What random problems found: CBC 2.10.8 with its integer preprocessing answers 146 W.
+TEST(PoolIntegerProgrammeTest, TheLeastIsFoundWhereCbcsPreprocessingMissesIt) {
+  const PoolProblem problem{
+      {{"a", 1, 3, {{350, Watts(29), 0}, {100, Watts(1), 0}}}, {"b", 1, 3, {{150, Watts(29), 0}}}},
+      1201,
+      {}};
+  const auto plan = solve_pool_by_cbc(problem);
+  if (!plan && plan.error().code == ErrorCode::kUnavailable) GTEST_SKIP() << plan.error().text();
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_NEAR(plan->power.value(), 145, 1e-9);
+}
+
 TEST(PoolIntegerProgrammeTest, WhatCannotBeServedIsInfeasible) {
   PoolProblem problem = small_problem();
   problem.kinds.front().most = 1;

@@ -37,23 +37,32 @@ struct Part {
   }
 };
 
-/// The highest load of a curve that keeps the target.
-std::optional<double> highest_of(const ProfileCurve& curve, const LatencyTarget& target) {
+/// The highest load of a curve that keeps the target, and is not above `most`.
+std::optional<double> highest_of(const ProfileCurve& curve, const LatencyTarget& target,
+                                 double most) {
   const std::vector<ServingPoint>& points = curve.points;
+  // Below the first point all is as there.
+  if (most < points.front().load)
+    return meets(points.front(), target) ? std::optional<double>(most) : std::nullopt;
   for (std::size_t i = points.size(); i-- > 0;) {
-    if (meets(points[i], target)) return points[i].load;
+    if (points[i].load <= most && meets(points[i], target)) return points[i].load;
     if (i == 0) break;
     const ServingPoint& a = points[i - 1];
+    if (a.load >= most) continue;
     const ServingPoint& b = points[i];
     Part part;
+    part.to = std::min(1.0, (most - a.load) / (b.load - a.load));
     part.cut(a.ttft[target.ttft.statistic].value(), b.ttft[target.ttft.statistic].value(),
              target.ttft.most.value());
     part.cut(a.tbt[target.tbt.statistic].value(), b.tbt[target.tbt.statistic].value(),
              target.tbt.most.value());
-    if (part.from > part.to) continue;
-    // A hair below the crossing, where rounding cannot make it late.
-    const double load = a.load + (b.load - a.load) * part.to * (1 - 1e-9);
-    if (meets(at_load(curve, load).point, target)) return load;
+    // Where both latencies bind at one load, rounding may put one behind the other.
+    if (part.from > part.to + 1e-12) continue;
+    // At the crossing, or a hair below it where rounding makes that late.
+    for (const double hair : {0.0, 1e-12, 1e-9}) {
+      const double load = a.load + (b.load - a.load) * part.to * (1 - hair);
+      if (meets(at_load(curve, load).point, target)) return load;
+    }
   }
   return std::nullopt;
 }
@@ -126,12 +135,14 @@ std::optional<ServerUse> ServerCurves::cheapest(double load, const CurveRule& ru
   return best;
 }
 
-std::optional<double> ServerCurves::highest_load(const CurveRule& rule) const {
+std::optional<double> ServerCurves::highest_load(const CurveRule& rule, double most) const {
   std::optional<double> highest;
   for (std::size_t i = 0; i < curves_.size(); ++i) {
     if (!allowed(i, rule)) continue;
-    const auto of_one = rule.late ? std::optional<double>(curves_[i].points.back().load)
-                                  : highest_of(curves_[i], target_);
+    const double each = most / instances(i);
+    const auto of_one = rule.late
+                            ? std::optional<double>(std::min(each, curves_[i].points.back().load))
+                            : highest_of(curves_[i], target_, each);
     if (of_one && (!highest || *of_one * instances(i) > *highest)) highest = *of_one * instances(i);
   }
   return highest;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,9 +43,11 @@ class ServerCurves {
   /// The least power at a load of the whole server (prompt tokens/s), among curves that carry it
   /// and keep the latencies. Of equal powers the curve that stands first. O(curves x log points).
   std::optional<ServerUse> cheapest(double load, const CurveRule& rule) const;
-  /// The highest load that a server carries within the latencies (or, where the rule says late, at
-  /// all), exactly, between points too. None where it never does. O(curves x points).
-  std::optional<double> highest_load(const CurveRule& rule) const;
+  /// The highest load, at most `most`, that a server carries within the latencies (or, where the
+  /// rule says late, at all), exactly, between points too. None where it never does; below its
+  /// first point a curve is as late as there. O(curves x points).
+  std::optional<double> highest_load(const CurveRule& rule,
+                                     double most = std::numeric_limits<double>::infinity()) const;
   /// At and below this load nothing changes any more: all curves are held.
   double lowest_load() const { return lowest_load_; }
 

@@ -53,6 +53,8 @@ TEST(ServerCurvesTest, TheHighestLoadLiesBetweenPointsWhereALatencyBinds) {
   EXPECT_NEAR(*servers->highest_load({}), 150, 1e-6);
   EXPECT_TRUE(servers->cheapest(*servers->highest_load({}), {}));
   EXPECT_EQ(*servers->highest_load({.late = true}), 200);
+  EXPECT_EQ(*servers->highest_load({}, 120), 120);
+  EXPECT_EQ(*servers->highest_load({}, 20), 20);
   EXPECT_FALSE(servers->cheapest(160, {}));
   EXPECT_TRUE(servers->cheapest(160, {.late = true}));
   EXPECT_EQ(fewest_servers(*servers, 301, 10, {}), 3);

@@ -38,8 +38,11 @@ inline ServingProfile any_profile() {
         point.load = step * i;
         point.power = Watts(*rc::gen::inRange(100, 1000));
         const bool kept = tp == 8 && clock == clocks;
-        point.ttft[LatencyStatistic::kMean] = Seconds(kept ? 0.5 : *rc::gen::inRange(1, 14) / 10.0);
-        point.tbt[LatencyStatistic::kMean] = Seconds(kept ? 0.5 : *rc::gen::inRange(1, 14) / 10.0);
+        // Odd ends, so that the two never bind at the same load, nor at one of a grid.
+        point.ttft[LatencyStatistic::kMean] =
+            Seconds(kept ? 0.5 : *rc::gen::inRange(1, 14) / 10.0 + 0.0131);
+        point.tbt[LatencyStatistic::kMean] =
+            Seconds(kept ? 0.5 : *rc::gen::inRange(1, 14) / 10.0 + 0.0277);
         curve.points.push_back(point);
       }
       profile.curves.push_back(std::move(curve));

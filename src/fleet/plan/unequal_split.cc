@@ -70,7 +70,7 @@ std::optional<UnequalSplit::Last> UnequalSplit::best(int n, double load) const {
   std::optional<Last> found;
   const double least = std::max(0.0, std::ceil((load - highest_) / step_ * (1 - 1e-12)));
   const double most =
-      std::min(std::floor(load / step_), static_cast<double>((row_.size() - 1) * k));
+      std::min(std::floor(load / step_ * (1 + 1e-12)), static_cast<double>((row_.size() - 1) * k));
   for (double at = least; at <= most; ++at) {
     const auto sum = static_cast<std::size_t>(at);
     if (cell(k, sum) == kInfinity) continue;
