@@ -33,25 +33,25 @@ namespace perjoule {
 struct InstanceView {
   std::uint32_t id = 0;  ///< of the server's own numbering
   std::size_t layout = 0;
-  std::size_t clock = 0;  ///< asked for last
+  std::size_t clock = 0;      ///< asked for last
   double waiting_tokens = 0;  ///< of prompts that are not computed yet
 };
 
 struct ServerView {
   std::uint32_t id = 0;
   bool serves = false;
-  bool starts = false;    ///< will serve
-  bool stops = false;     ///< takes no more, and stops then
-  bool reshards = false;  ///< takes no more, or is at it, and serves again then
+  bool starts = false;       ///< will serve
+  bool stops = false;        ///< takes no more, and stops then
+  bool reshards = false;     ///< takes no more, or is at it, and serves again then
   std::int64_t running = 0;  ///< requests
   ServerShards shards = {};
   std::vector<InstanceView> instances = {};  ///< of one that serves
 };
 
 struct PoolView {
-  double load = 0;         ///< prompt tokens a second
+  double load = 0;  ///< prompt tokens a second
   double recent_peak = 0;
-  double caution = 1;      ///< see PoolLoad
+  double caution = 1;                    ///< see PoolLoad
   std::vector<ServerView> servers = {};  ///< that are on
 };
 

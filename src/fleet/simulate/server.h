@@ -85,8 +85,6 @@ class Server {
   /// Requests that it gave back, for whoever routes; taken by the call.
   std::vector<RequestSlot> take_returned();
 
-  std::size_t pool = 0;
-
  private:
   void rest(double until, Joules& into, int gpus);
   void begin_serving();
