@@ -53,9 +53,9 @@ std::string nearest_text(const ServingProfile& profile, const LatencyTarget& tar
   ClockChoice best;
   for (const ProfileCurve& curve : profile.curves) {
     for (const ServingPoint& point : curve.points) {
-      ClockChoice choice = choose_clock(profile, point.load, target);
+      const ClockChoice choice = choose_clock(profile, point.load, target);
       if (choice.nearest && (!best.nearest || choice.nearest_times < best.nearest_times))
-        best = std::move(choice);
+        best = choice;
     }
   }
   if (!best.nearest) return "none of its points knows these statistics";
@@ -200,6 +200,8 @@ class FluidRun {
         least = goal;
       }
       if (policy_.servers == ServerScaling::kLeast && now.missed_tokens == 0) break;
+      // From here on all curves are held: each server more draws as much as this one.
+      if (peak / n <= pool_.servers_.lowest_load()) break;
     }
     return best;
   }

@@ -14,7 +14,6 @@ constexpr std::string_view kRate = "prompt_tps";
 /// A bin each second for some years.
 constexpr double kMostBins = 1e8;
 
-/// A bin of two rows of the table: what comes before may not reach into it.
 Result<LoadCurve> read_ours(const CsvTable& table, double scale) {
   PJ_TRY(const std::size_t start, table.require_column("start_s"));
   PJ_TRY(const std::size_t duration, table.require_column("duration_s"));
@@ -26,8 +25,13 @@ Result<LoadCurve> read_ours(const CsvTable& table, double scale) {
     if (!name.starts_with(kRate)) continue;
     const std::string_view rest = name.substr(kRate.size());
     if (!rest.empty() && rest.front() != ':') continue;
+    const std::string name_of_class(rest.empty() ? rest : rest.substr(1));
+    if (std::find(load.classes.begin(), load.classes.end(), name_of_class) != load.classes.end()) {
+      return Error::invalid_argument(
+          fmt::format("{}: two columns of class '{}'", table.name(), name_of_class));
+    }
     columns.push_back(i);
-    load.classes.emplace_back(rest.empty() ? rest : rest.substr(1));
+    load.classes.push_back(name_of_class);
   }
   if (columns.empty()) PJ_CHECK(table.require_column(kRate));
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -63,7 +67,7 @@ Result<LoadCurve> read_rates(const CsvTable& table, const RequestRates& rates) {
     load.bins.push_back(std::move(bin));
   }
   if (load.bins.size() < 2)
-    return Error::data_loss(table.name() + ": too few rows to tell how long one lasts");
+    return Error::invalid_argument(table.name() + ": too few rows to tell how long one lasts");
   for (std::size_t i = 0; i + 1 < load.bins.size(); ++i)
     load.bins[i].duration = load.bins[i + 1].start - load.bins[i].start;
   load.bins.back().duration = load.bins[load.bins.size() - 2].duration;
@@ -117,7 +121,8 @@ Result<LoadCurve> load_of_arrivals(const std::vector<PromptArrival>& arrivals, S
       arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   const double span = arrivals.empty() ? 0 : std::floor((last->at - first->at) / bin);
   if (!(span >= 1))
-    return Error::data_loss(origin + ": its requests do not fill one bin of " + to_text(bin));
+    return Error::invalid_argument(origin + ": its requests do not fill one bin of " +
+                                   to_text(bin));
   if (span > kMostBins) return Error::out_of_range(origin + ": too many bins of " + to_text(bin));
   LoadCurve load;
   load.origin = std::move(origin);

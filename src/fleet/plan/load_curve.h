@@ -46,8 +46,8 @@ struct PromptArrival {
 };
 
 /// Full bins counted from the first arrival, times `scale`; what comes after the last full one is
-/// left out. Arrivals may come in any order. data_loss where there is not one full bin,
-/// invalid_argument for a scale or bin that is not above 0. O(arrivals).
+/// left out. Arrivals may come in any order. invalid_argument where there is not one full
+/// bin, and for a scale or bin that is not above 0. O(arrivals).
 Result<LoadCurve> load_of_arrivals(const std::vector<PromptArrival>& arrivals, Seconds bin,
                                    double scale, std::string origin);
 

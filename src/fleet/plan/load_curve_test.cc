@@ -31,9 +31,9 @@ TEST(LoadCurveTest, FullBinsFromTheFirstArrival) {
 }
 
 TEST(LoadCurveTest, TooFewArrivalsAreNoLoad) {
-  EXPECT_EQ(load_of_arrivals({}, Seconds(60), 1, "t").error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(load_of_arrivals({}, Seconds(60), 1, "t").error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_of_arrivals({{Seconds(1), 1}}, Seconds(60), 1, "t").error().code,
-            ErrorCode::kDataLoss);
+            ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_of_arrivals({{Seconds(1), 1}}, Seconds(0), 1, "t").error().code,
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_of_arrivals({{Seconds(1), 1}}, Seconds(60), std::nan(""), "t").error().code,
@@ -75,6 +75,7 @@ TEST(LoadCurveTest, BinsThatMakeNoSenseAreNamed) {
             std::string::npos);
   EXPECT_NE(read(header).error().text().find("without bins"), std::string::npos);
   EXPECT_FALSE(read("start_s,duration_s\n0,60\n"));
+  EXPECT_FALSE(read("start_s,duration_s,prompt_tps,prompt_tps:\n0,60,1,1\n"));
   LoadCurve load{{""}, {{Seconds(0), Seconds(1), {}}}, "t"};
   EXPECT_FALSE(check_load(load));
 }

@@ -121,6 +121,7 @@ class LabelProgramme {
       at = label.before;
     }
     std::vector<PoolUse> uses;
+    uses.reserve(counts.size());
     for (const auto& [place, count] : counts) uses.push_back({place.first, place.second, count});
     return uses;
   }

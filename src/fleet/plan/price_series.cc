@@ -54,7 +54,7 @@ Result<PriceSeries> read_prices(const CsvTable& table) {
     }
     series.rows.push_back(read);
   }
-  if (series.rows.empty()) return Error::data_loss(table.name() + ": no rows");
+  if (series.rows.empty()) return Error::invalid_argument(table.name() + ": no rows");
   return series;
 }
 

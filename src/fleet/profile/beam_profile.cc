@@ -87,7 +87,7 @@ Result<ServingProfile> read_beam_profile(const CsvTable& table, const BeamNames&
         fmt::format("{}: its name does not tell which GPU and model it is of", table.name()),
         "give both, or name it dynamo_dvfs_profile_<GPU>_<organisation>_<model>.csv");
   }
-  if (table.rows() == 0) return Error::data_loss(table.name() + ": a profile without rows");
+  if (table.rows() == 0) return Error::invalid_argument(table.name() + ": a profile without rows");
   ProfileBuilder builder;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     PJ_TRY(ProfileRow read, read_row(table, row));

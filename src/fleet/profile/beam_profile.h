@@ -28,8 +28,8 @@ BeamNames beam_names(std::string_view path);
 bool is_beam_profile(const CsvTable& table);
 
 /// Status reconstructed: these are others' measurements. invalid_argument for a cell that makes no
-/// sense (file, line, column) and where nothing tells GPU and model; conflict for a point that
-/// stands there twice.
+/// sense (file, line, column), where nothing tells GPU and model, and for a point that stands there
+/// twice.
 Result<ServingProfile> read_beam_profile(const CsvTable& table, const BeamNames& names);
 
 }  // namespace perjoule

@@ -26,7 +26,7 @@ template <typename T>
 Result<std::optional<T>> agreed(const std::optional<T>& told, const std::optional<T>& given,
                                 std::string_view what) {
   if (told && given && *told != *given) {
-    return Error::conflict(
+    return Error::invalid_argument(
         fmt::format("{}: the result says {}, and {} is given", what, *told, *given));
   }
   return told ? told : given;
@@ -104,9 +104,9 @@ Result<ProfileRow> row_of(const BenchResult& result, const BenchProfileOptions& 
   PJ_TRY(row.curve.clock_mhz, clock_of(result, options));
   row.curve.load_class = options.load_class;
   const Energy* energy = unit_energy(result);
-  row.curve.status = energy != nullptr && energy->status != Status::kMissing
-                         ? energy->status
-                         : Status::kReconstructed;
+  const bool is_known =
+      energy != nullptr && energy->status != Status::kMissing && energy->status != Status::kZero;
+  row.curve.status = is_known ? energy->status : Status::kReconstructed;
   row.curve.origin =
       "benchmark results, " + (result.benchmark.empty() ? "unnamed" : result.benchmark);
   const auto load = prompt_rate(result);

@@ -32,8 +32,8 @@ struct BenchProfileOptions {
 
 /// Results of images and videos, and those something speaks against, are left out with a note.
 /// invalid_argument for one without load, power, layout or clock, naming its file and what to
-/// state; conflict for two at one load of a curve; not_found where nothing is left. Status as that
-/// of the result's energy; reconstructed where that is not stated. O(results log results).
+/// state, and for two at one load of a curve; not_found where nothing is left. Status as that of
+/// the result's energy; reconstructed where that is not stated. O(results log results).
 Result<ServingProfile> profile_of_results(const std::vector<BenchResult>& results,
                                           const BenchProfileOptions& options);
 

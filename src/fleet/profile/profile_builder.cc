@@ -52,7 +52,7 @@ Outcome ProfileBuilder::add(ProfileRow row) {
   }
   std::map<double, std::string>& places = places_[static_cast<std::size_t>(at - curves_.begin())];
   if (const auto first = places.find(row.point.load); first != places.end()) {
-    return Error::conflict(
+    return Error::invalid_argument(
         fmt::format("{}: {} at {:g} tokens/s stands there a second time; first: {}", row.where,
                     text_of(*at), row.point.load, first->second),
         "leave one of the two out");

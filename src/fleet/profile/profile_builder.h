@@ -23,8 +23,8 @@ struct ProfileRow {
 
 class ProfileBuilder {
  public:
-  /// conflict where the curve has a point at that load already, naming both places;
-  /// invalid_argument for a row that check_profile() would refuse.
+  /// invalid_argument where the curve has a point at that load already, naming both places, and for
+  /// a row that check_profile() would refuse.
   Outcome add(ProfileRow row);
   void note(std::string text) { notes_.push_back(std::move(text)); }
   /// All of another profile.
@@ -44,7 +44,7 @@ class ProfileBuilder {
   std::vector<std::string> notes_;
 };
 
-/// Several profiles as one. conflict where two have the same point.
+/// Several profiles as one. invalid_argument where two have the same point.
 Result<ServingProfile> join_profiles(const std::vector<ServingProfile>& profiles);
 
 }  // namespace perjoule

@@ -101,7 +101,7 @@ Result<ServingProfile> read_profile_table(const CsvTable& table) {
   for (std::size_t i = 0; i < kColumns.size(); ++i) {
     PJ_TRY(places[i], table.require_column(kColumns[i]));
   }
-  if (table.rows() == 0) return Error::data_loss(table.name() + ": a profile without rows");
+  if (table.rows() == 0) return Error::invalid_argument(table.name() + ": a profile without rows");
   ProfileBuilder builder;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     PJ_TRY(ProfileRow read, read_row(table, row, places));

@@ -18,8 +18,8 @@ namespace perjoule {
 bool is_profile_table(const CsvTable& table);
 
 /// Columns may stand in any order, and others are passed over. invalid_argument for a cell that
-/// makes no sense, naming file, line and column; conflict for a point that stands there twice;
-/// data_loss for a table without rows. O(rows log rows).
+/// makes no sense, naming file, line and column, for a point that stands there twice, and for a
+/// table without rows. O(rows log rows).
 Result<ServingProfile> read_profile_table(const CsvTable& table);
 
 /// The table, a line a point, curves in their order. Figures read back as they are to 1e-15 of

@@ -51,7 +51,7 @@ TEST(BeamProfileTest, WhatTheNameDoesNotTellIsAskedFor) {
   const auto named = read_beam(row, "p.csv", {"H100", "m"});
   ASSERT_TRUE(named);
   EXPECT_EQ(named->curves.front().layout, (InstanceLayout{"m", "H100", 2, 4}));
-  EXPECT_EQ(read_beam(row + row, "p.csv", {"H100", "m"}).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(read_beam(row + row, "p.csv", {"H100", "m"}).error().code, ErrorCode::kInvalidArgument);
   const auto bad = read_beam("600,2,4,600,-1,1,1,1,1,1,2\n", "p.csv", {"H100", "m"});
   EXPECT_NE(bad.error().text().find("p.csv: line 2, column 'gpu_power'"), std::string::npos);
 }
@@ -156,7 +156,7 @@ TEST_F(ReadProfile, TellsFilesByWhatStandsInThem) {
   EXPECT_EQ(read_serving_profile(write("none.json", "{}"), {}).error().code,
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(read_serving_profile(folder_ + "/missing", {}).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(join_profiles({*beam, *ours}).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(join_profiles({*beam, *ours}).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(ReadProfileGolden, BeamsFourTables) {
