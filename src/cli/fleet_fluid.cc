@@ -9,7 +9,7 @@
 #include "cli/fleet_options.h"
 #include "cli/table.h"
 #include "fleet/plan/clock_choice.h"
-#include "serving/load/token_lengths.h"
+#include "workload/azure_trace.h"
 
 namespace perjoule::cli {
 namespace {
