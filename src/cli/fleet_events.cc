@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <mutex>
 
 #include "base/csv.h"
 #include "base/file.h"
@@ -36,14 +37,21 @@ struct Traffic {
   std::vector<RateBin> rates = {};
   std::vector<TokenLengths> lengths = {};
   std::uint64_t seed = 1;
-  LoadCurve load = {};                    ///< of nine classes
-  std::optional<LoadCurve> history = {};  ///< what came before
+  std::vector<RateBin> learnt = {};  ///< what came before
   std::vector<std::string> words = {};
 
   Result<std::unique_ptr<RequestStream>> stream() const {
     if (trace.empty()) return drawn(rates, lengths, seed);
     PJ_TRY(AzureTrace opened, AzureTrace::open(trace));
     return replayed(std::move(opened), {.copies = copies, .seed = seed});
+  }
+  /// Of nine classes, as predicted.
+  Result<LoadCurve> load(OutputPredictor& predictor) const {
+    if (!trace.empty()) {
+      PJ_TRY(const auto requests, stream());
+      return class_load_of(*requests, kBin, predictor);
+    }
+    return class_load_of(rates, lengths, predictor);
   }
 };
 
@@ -140,8 +148,6 @@ Outcome read_trace(const Arguments& arguments, Traffic& traffic) {
                                    "give a table of requests a minute with --lengths");
   traffic.copies = static_cast<int>(copies);
   PJ_TRY(traffic.lengths, read_lengths(traffic.trace));
-  PJ_TRY(const auto stream, traffic.stream());
-  PJ_TRY(traffic.load, class_load_of(*stream, kBin));
   traffic.words = {printable(traffic.trace) +
                    (traffic.copies > 1
                         ? fmt::format(", each request {} times, every time at a drawn instant of "
@@ -170,9 +176,9 @@ Outcome read_rates(const Arguments& arguments, const CsvTable& table, Traffic& t
     PJ_TRY(learnt, time_of(arguments, "learn"));
     const auto first = std::find_if(bins.begin(), bins.end(),
                                     [&](const RateBin& bin) { return bin.begin >= learnt; });
-    traffic.history = class_load_of({bins.begin(), first}, traffic.lengths);
+    traffic.learnt.assign(bins.begin(), first);
     bins.erase(bins.begin(), first);
-    if (traffic.history->bins.empty() || bins.empty())
+    if (traffic.learnt.empty() || bins.empty())
       return tl::unexpected(bad(arguments, "learn", "a time within the load"));
     for (RateBin& bin : bins) {
       bin.begin -= learnt;
@@ -180,7 +186,6 @@ Outcome read_rates(const Arguments& arguments, const CsvTable& table, Traffic& t
     }
   }
   traffic.rates = std::move(bins);
-  traffic.load = class_load_of(traffic.rates, traffic.lengths);
   traffic.words = {
       fmt::format("requests drawn at the rates of {}, times {:g}{}",
                   printable(arguments.value("LOAD")), rates.scale,
@@ -208,9 +213,11 @@ Result<Traffic> read_traffic(const Arguments& arguments) {
 Result<ServingProfile> read_profile(const Arguments& arguments, const Question& question) {
   if (arguments.has("profile")) return fleet_profile(arguments);
   Progress progress;
+  std::mutex drawing;  // guards progress
   ProfileTrials trials;
   trials.seed = question.traffic.seed;
   trials.progress = [&](std::size_t done, std::size_t all) {
+    const std::lock_guard lock(drawing);
     progress.show(static_cast<double>(done) / static_cast<double>(all),
                   "trying what instances carry");
   };
@@ -277,10 +284,11 @@ Result<std::unique_ptr<OutputPredictor>> make_predictor(const Question& question
                                  "oracle, wrong:SHARE or learned");
 }
 
-Result<std::unique_ptr<LoadForecast>> make_forecast(const Traffic& traffic) {
-  if (!traffic.history) return known_load(traffic.load);
-  const Seconds learnt = traffic.history->bins.back().start + traffic.history->bins.back().duration;
-  return daily_template(*traffic.history, {.now = learnt});
+Result<std::unique_ptr<LoadForecast>> make_forecast(const Traffic& traffic, const LoadCurve& load,
+                                                    OutputPredictor& predictor) {
+  if (traffic.learnt.empty()) return known_load(load);
+  return daily_template(class_load_of(traffic.learnt, traffic.lengths, predictor),
+                        {.now = traffic.learnt.back().end});
 }
 
 std::vector<FluidBin> priced_bins(const FleetReport& report) {
@@ -296,11 +304,16 @@ std::vector<FluidBin> priced_bins(const FleetReport& report) {
 }
 
 Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& policy,
-                                  const EngineCapacity& capacity, OutputPredictor& predictor) {
-  PJ_TRY(const auto forecast, make_forecast(question.traffic));
+                                  const EngineCapacity& capacity, FleetEventsView& view) {
+  // What is known of the load has draws of the predictor of its own.
+  std::vector<std::string> notes;
+  PJ_TRY(const auto before, make_predictor(question, notes));
+  PJ_TRY(const auto predictor, make_predictor(question, view.notes));
+  PJ_TRY(const LoadCurve load, question.traffic.load(*before));
+  PJ_TRY(const auto forecast, make_forecast(question.traffic, load, *before));
   PJ_TRY(const auto stream, question.traffic.stream());
   Progress progress;
-  const LoadBin& last = question.traffic.load.bins.back();
+  const LoadBin& last = load.bins.back();
   const double end = (last.start + last.duration).value();
   FleetSetup setup;
   setup.models = question.models;
@@ -308,9 +321,9 @@ Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& p
   setup.transitions = question.transitions;
   setup.capacity = &capacity;
   setup.forecast = forecast.get();
-  setup.peak = peak_of(question.traffic.load);
-  setup.peak_of_all = peak_of_all(question.traffic.load);
-  setup.predictor = &predictor;
+  setup.peak = peak_of(load);
+  setup.peak_of_all = peak_of_all(load);
+  setup.predictor = predictor.get();
   setup.progress = [&](Seconds now) {
     progress.show(std::min(1.0, now.value() / end), policy.name);
   };
@@ -365,13 +378,9 @@ Result<int> run_fleet_events(const Arguments& arguments) {
                               question.view.least_attainment));
   std::vector<FleetEventsRow> rows;
   for (const FleetPolicy& policy : question.policies) {
-    // Each policy has the same draws of the predictor.
-    std::vector<std::string> notes;
-    PJ_TRY(const auto predictor, make_predictor(question, notes));
-    if (rows.empty()) {
-      question.view.notes.insert(question.view.notes.end(), notes.begin(), notes.end());
-    }
-    auto row = run_policy(question, policy, capacity, *predictor);
+    FleetEventsView view = question.view;
+    auto row = run_policy(question, policy, capacity, view);
+    if (rows.empty()) question.view.notes = view.notes;
     if (!row && row.error().code == ErrorCode::kOutOfRange) {
       complain("fleet simulate: " + row.error().text());
       return kAnswerIsNo;
