@@ -43,6 +43,8 @@ ProfileCurve curve_of(const Job& job, const LengthsOfClass& lengths, const Profi
   for (const double load : trials.loads) {
     const TrialLoad trial{.lengths = lengths[job.load_class],
                           .prompt_rate = load,
+                          .instances = job.load_class == kLoadClasses ? trials.instances_of_all
+                                                                      : trials.instances,
                           .levels = trials.levels,
                           .seed = trials.seed};
     curve.points.push_back(serve_trial(*job.model, trials.limits, job.clock, trial, trials.size));
