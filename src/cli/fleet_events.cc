@@ -336,6 +336,7 @@ Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& p
 std::vector<InstanceLayout> layouts_of(
     const std::vector<std::shared_ptr<const StepModel>>& models) {
   std::vector<InstanceLayout> layouts;
+  layouts.reserve(models.size());
   for (const auto& model : models) layouts.push_back(model->traits().layout);
   return layouts;
 }
