@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/fleet_options.h"
+#include "cli/fleet_traffic.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -17,7 +18,6 @@
 #include "fleet/profile/profile_builder.h"
 #include "fleet/profile/profile_table.h"
 #include "fleet/profile/read_profile.h"
-#include "workload/azure_trace.h"
 
 namespace perjoule::cli {
 namespace {
@@ -148,8 +148,7 @@ Json document_of(const ServingProfile& profile) {
 
 /// The shipped engines, tried with requests as long as a trace's.
 Result<ServingProfile> simulated_profile(const Arguments& arguments) {
-  PJ_TRY(const std::string text, read_file(arguments.value("simulate")));
-  PJ_TRY(const auto lengths, lengths_of_azure_trace(text, arguments.value("simulate")));
+  PJ_TRY(const auto lengths, read_lengths(arguments.value("simulate")));
   PJ_TRY(const auto models, table_steps(shipped_step_tables()));
   Progress progress;
   std::mutex drawing;  // guards progress
