@@ -41,8 +41,10 @@ Outcome read_trace(const Arguments& arguments, FleetTraffic& traffic) {
 
 Outcome read_rates(const Arguments& arguments, const CsvTable& table, FleetTraffic& traffic) {
   if (!arguments.has("lengths")) {
-    return Error::invalid_argument("a table of requests a minute does not say how long they are",
-                                   "name a trace whose lengths they have: --lengths TRACE");
+    return Error::invalid_argument(
+        "a table of requests a minute does not say how long they are",
+        "name a trace whose lengths they have, --lengths TRACE, or play it as a "
+        "fluid, --fluid");
   }
   PJ_TRY(traffic.lengths, read_lengths(arguments.value("lengths")));
   RequestRates rates;
