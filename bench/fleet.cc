@@ -1,4 +1,4 @@
-// How quick the simulation of inference fleets is, and how near to a measured engine.
+// How quick the simulation of inference fleets is.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -8,7 +8,6 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "figure.h"
-#include "fleet/engine/operator_steps.h"
 #include "fleet/engine/profile_trials.h"
 #include "fleet/engine/table_steps.h"
 #include "fleet/plan/fluid_fleet.h"
@@ -93,7 +92,8 @@ void print_requests(const std::vector<TokenLengths>& lengths,
   const auto stream = [] {
     return replayed(pb::must(AzureTrace::open(data(kConversations))), {.copies = 10, .seed = 1});
   };
-  const LoadCurve load = pb::must(class_load_of(*stream(), Seconds(60), *oracle_predictor()));
+  const LoadCurve load = pb::must(class_load_of(*stream(), Seconds(60), *oracle_predictor(),
+                                                models.back()->traits().cache_tokens));
   double slowest = 1e300;
   std::string detail;
   std::uint64_t live = 0;

@@ -33,6 +33,8 @@ struct Question {
   std::string predictor;
   std::string train;
   int most_servers = 1000;
+  EngineLimits limits = {.most_running = 256, .step_tokens = 512};
+  ServiceLevels levels = dynamo_levels();
   std::optional<PriceSeries> prices;
   FleetEventsView view;
 };
@@ -48,6 +50,24 @@ Result<double> share(const Arguments& arguments, std::string_view option) {
   const auto value = parse_number(word);
   if (value && *value > 0 && *value * unit <= 1) return *value * unit;
   return tl::unexpected(unfit(arguments, option, "a share above 0 and up to 100%"));
+}
+
+/// "250ms,400ms,2s" and "100ms".
+Result<ServiceLevels> read_levels(const Arguments& arguments) {
+  ServiceLevels levels = dynamo_levels();
+  PJ_TRY(const Seconds gap, time_given(arguments, "between-tokens"));
+  const std::vector<std::string> words = list_words({arguments.value("first-token")});
+  if (words.size() != kLengthClasses)
+    return tl::unexpected(
+        unfit(arguments, "first-token", "three times: short, medium, long prompts"));
+  for (std::size_t i = 0; i < kLoadClasses; ++i) {
+    const std::string& word = words[input_of(static_cast<LoadClass>(i))];
+    const auto time = parse_seconds(word);
+    if (!time || !(time->value() > 0))
+      return tl::unexpected(unfit(arguments, "first-token", "times above 0"));
+    levels[i] = {*time, gap};
+  }
+  return levels;
 }
 
 Result<std::vector<FleetPolicy>> read_policies(const Arguments& arguments) {
@@ -81,6 +101,8 @@ Result<ServingProfile> read_profile(const Arguments& arguments, const Question& 
   Progress progress;
   std::mutex drawing;  // guards progress
   ProfileTrials trials;
+  trials.limits = question.limits;
+  trials.levels = question.levels;
   trials.seed = question.traffic.seed;
   trials.progress = [&](std::size_t done, std::size_t all) {
     const std::lock_guard lock(drawing);
@@ -101,6 +123,10 @@ Result<Question> read_question(const Arguments& arguments) {
            number_within(arguments, "servers", 1, 100'000, "a number from 1 to 100000"));
     question.most_servers = static_cast<int>(servers);
   }
+  PJ_TRY(const double chunk,
+         number_within(arguments, "step-tokens", 1, 65'536, "a number from 1 to 65536"));
+  question.limits.step_tokens = static_cast<std::int64_t>(chunk);
+  PJ_TRY(question.levels, read_levels(arguments));
   question.predictor = arguments.value("predictor");
   question.train = arguments.value("train");
   if (arguments.has("gpu-hour-price")) {
@@ -117,6 +143,14 @@ Result<Question> read_question(const Arguments& arguments) {
   PJ_TRY(question.models, table_steps(shipped_step_tables()));
   PJ_TRY(question.profile, read_profile(arguments, question));
   question.view.load = question.traffic.words;
+  if (!arguments.has("learn"))
+    question.view.load.push_back("the load that is to come is known, of each class as predicted");
+  for (const Option& option : fleet_event_options()) {
+    if (option.name != "timeline" && option.name != "classes")
+      question.view.settings[option.name] = arguments.value(option.name);
+  }
+  for (const char* const name : {"scale", "column", "servers", "profile"})
+    question.view.settings[name] = arguments.value(name);
   question.view.notes = question.profile.notes;
   return question;
 }
@@ -151,12 +185,20 @@ Result<std::unique_ptr<OutputPredictor>> make_predictor(const Question& question
                                  "oracle, wrong:SHARE or learned");
 }
 
-Result<std::unique_ptr<LoadForecast>> make_forecast(const FleetTraffic& traffic,
-                                                    const LoadCurve& load,
+/// More than these no engine holds.
+std::int64_t most_tokens(const Question& question) {
+  std::int64_t most = 0;
+  for (const auto& model : question.models) most = std::max(most, model->traits().cache_tokens);
+  return most;
+}
+
+Result<std::unique_ptr<LoadForecast>> make_forecast(const Question& question, const LoadCurve& load,
                                                     OutputPredictor& predictor) {
+  const FleetTraffic& traffic = question.traffic;
   if (traffic.learnt.empty()) return known_load(load);
-  return daily_template(class_load_of(traffic.learnt, traffic.lengths, predictor),
-                        {.now = traffic.learnt.back().end});
+  return daily_template(
+      class_load_of(traffic.learnt, traffic.lengths, predictor, most_tokens(question)),
+      {.now = traffic.learnt.back().end});
 }
 
 std::vector<FluidBin> priced_bins(const FleetReport& report) {
@@ -177,8 +219,8 @@ Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& p
   std::vector<std::string> notes;
   PJ_TRY(const auto before, make_predictor(question, notes));
   PJ_TRY(const auto predictor, make_predictor(question, view.notes));
-  PJ_TRY(const LoadCurve load, question.traffic.load(*before));
-  PJ_TRY(const auto forecast, make_forecast(question.traffic, load, *before));
+  PJ_TRY(const LoadCurve load, question.traffic.load(*before, most_tokens(question)));
+  PJ_TRY(const auto forecast, make_forecast(question, load, *before));
   PJ_TRY(const auto stream, question.traffic.stream());
   Progress progress;
   const LoadBin& last = load.bins.back();
@@ -186,6 +228,8 @@ Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& p
   FleetSetup setup;
   setup.models = question.models;
   setup.most_servers = question.most_servers;
+  setup.limits = question.limits;
+  setup.levels = question.levels;
   setup.transitions = question.transitions;
   setup.capacity = &capacity;
   setup.forecast = forecast.get();
@@ -221,12 +265,16 @@ std::string fleet_policy_words() {
 std::vector<Option> fleet_event_options() {
   return {
       {"attainment", "SHARE", "share of requests that are to have their tokens in time", "95%"},
+      {"first-token", "TIME,TIME,TIME", "when it is due after short, medium and long prompts",
+       "250ms,400ms,2s"},
+      {"between-tokens", "TIME", "how long the next token may take", "100ms"},
+      {"step-tokens", "COUNT", "tokens that a step of an engine computes at most", "512"},
       {"lengths", "TRACE", "whose lengths the requests of a table of rates have"},
       {"learn", "TIME",
        "so much of a table of rates is learnt as a daily template; else it is known"},
       {"predictor", "NAME", "of output lengths: oracle, wrong:SHARE, learned", "oracle"},
       {"train", "TRACE", "what a learned predictor learns from"},
-      {"outliving", "WHAT", "requests longer than predicted: keep, speed-up or move", "speed-up"},
+      {"outliving", "WHAT", "requests longer than predicted: keep, speed-up or move", "keep"},
       {"margin", "FACTOR", "capacity over the load that is expected", "1.1"},
       {"squash-after", "TIME", "give a request up that has no token by then", "60s"},
       {"start", "TIME", "of a server from nothing", "420s"},
@@ -246,21 +294,24 @@ Result<int> run_fleet_events(const Arguments& arguments) {
          EngineCapacity::make(question.profile, layouts_of(question.models),
                               question.view.least_attainment));
   std::vector<FleetEventsRow> rows;
+  int status = kDone;
   for (const FleetPolicy& policy : question.policies) {
     FleetEventsView view = question.view;
     auto row = run_policy(question, policy, capacity, view);
     if (rows.empty()) question.view.notes = view.notes;
     if (!row && row.error().code == ErrorCode::kOutOfRange) {
       complain("fleet simulate: " + row.error().text());
-      return kAnswerIsNo;
+      status = kAnswerIsNo;
+      continue;
     }
     if (!row) return fail(row);
     rows.push_back(std::move(*row));
   }
+  if (rows.empty()) return status;
   if (!timeline.empty()) PJ_CHECK(write_file_atomically(timeline, fleet_timeline_csv(rows)));
   print(arguments.json() ? fleet_events_json(question.view, rows).dump(2) + "\n"
                          : fleet_events_text(question.view, rows));
-  return kDone;
+  return status;
 }
 
 }  // namespace perjoule::cli

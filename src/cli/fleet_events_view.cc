@@ -232,6 +232,7 @@ Json fleet_events_json(const FleetEventsView& view, const std::vector<FleetEvent
   json["mode"] = "requests";
   json["load"] = json_of_texts(view.load);
   json["least_attainment"] = view.least_attainment;
+  json["settings"] = view.settings;
   json["policies"] = Json::array();
   for (const FleetEventsRow& row : rows)
     json["policies"].push_back(row_json(view, row, rows.front().report));

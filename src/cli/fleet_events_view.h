@@ -20,6 +20,7 @@ struct FleetEventsView {
   std::vector<std::string> load = {};  ///< what was played, a line each
   std::vector<std::string> notes = {};
   double least_attainment = 0;
+  Json settings = Json::object();  ///< the words of the options that a result rests on
   std::optional<double> gpu_hour_price = {};
   bool by_class = false;
 };

@@ -1,4 +1,6 @@
 // perjoule fleet simulate: what a fleet would have drawn over a recorded load, under each policy.
+#include <algorithm>
+
 #include "cli/fleet_events.h"
 #include "cli/fleet_fluid.h"
 #include "cli/fleet_options.h"
@@ -7,7 +9,43 @@
 namespace perjoule::cli {
 namespace {
 
+/// What the other way of playing a load has, and this one would pass over.
+Outcome check_options(const Arguments& arguments, const std::vector<Option>& others,
+                      const std::vector<Option>& own, std::string_view words) {
+  for (const Option& option : others) {
+    const bool shared = std::any_of(own.begin(), own.end(),
+                                    [&](const Option& one) { return one.name == option.name; });
+    if (!shared && arguments.typed(option.name)) {
+      return Error::invalid_argument("--" + option.name + ": " + std::string(words));
+    }
+  }
+  return {};
+}
+
+/// Options of the fluid that the simulation of requests has as well.
+std::vector<Option> fleet_event_words() {
+  std::vector<Option> words = fleet_event_options();
+  for (const char* const name :
+       {"policy", "servers", "scale", "column", "prices", "gpu-hour-price", "profile"})
+    words.push_back({name, "", ""});
+  return words;
+}
+
+std::vector<Option> fleet_fluid_words() {
+  std::vector<Option> words = fleet_fluid_options();
+  for (auto more : {fleet_profile_options(), latency_options()})
+    words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 Result<int> run(const Arguments& arguments) {
+  if (arguments.has("fluid")) {
+    PJ_CHECK(
+        check_options(arguments, fleet_event_words(), fleet_fluid_words(), "not with --fluid"));
+  } else {
+    PJ_CHECK(
+        check_options(arguments, fleet_fluid_words(), fleet_event_words(), "only with --fluid"));
+  }
   if (arguments.has("fluid")) return run_fleet_fluid(arguments);
   return run_fleet_events(arguments);
 }

@@ -40,6 +40,10 @@ Outcome read_trace(const Arguments& arguments, FleetTraffic& traffic) {
 }
 
 Outcome read_rates(const Arguments& arguments, const CsvTable& table, FleetTraffic& traffic) {
+  if (!table.column("minute_start")) {
+    return Error::invalid_argument(table.name() + ": neither a trace nor requests a minute",
+                                   "loads in prompt tokens a second are played with --fluid");
+  }
   if (!arguments.has("lengths")) {
     return Error::invalid_argument(
         "a table of requests a minute does not say how long they are",
@@ -52,9 +56,11 @@ Outcome read_rates(const Arguments& arguments, const CsvTable& table, FleetTraff
   rates.tokens_per_request = 1;  // so that the curve is of requests
   PJ_TRY(rates.scale, number_within(arguments, "scale", 1e-6, 1e6, "a factor above 0"));
   PJ_TRY(const LoadCurve requests, read_load_curve(table, rates));
+  const Seconds begin = requests.bins.front().start;  // the simulation's own beginning
   std::vector<RateBin> bins;
   for (const LoadBin& bin : requests.bins)
-    bins.push_back({bin.start, bin.start + bin.duration, Hertz(bin.tokens_per_s.front())});
+    bins.push_back(
+        {bin.start - begin, bin.start + bin.duration - begin, Hertz(bin.tokens_per_s.front())});
   Seconds learnt;
   if (arguments.has("learn")) {
     PJ_TRY(learnt, time_given(arguments, "learn"));
@@ -119,10 +125,10 @@ Result<std::unique_ptr<RequestStream>> FleetTraffic::stream() const {
   return replayed(std::move(opened), {.copies = copies, .seed = seed});
 }
 
-Result<LoadCurve> FleetTraffic::load(OutputPredictor& predictor) const {
-  if (trace.empty()) return class_load_of(rates, lengths, predictor);
+Result<LoadCurve> FleetTraffic::load(OutputPredictor& predictor, std::int64_t most_tokens) const {
+  if (trace.empty()) return class_load_of(rates, lengths, predictor, most_tokens);
   PJ_TRY(const auto requests, stream());
-  return class_load_of(*requests, kBin, predictor);
+  return class_load_of(*requests, kBin, predictor, most_tokens);
 }
 
 Result<FleetTraffic> read_fleet_traffic(const Arguments& arguments) {

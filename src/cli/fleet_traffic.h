@@ -24,8 +24,8 @@ struct FleetTraffic {
 
   /// From its beginning, the same each time.
   Result<std::unique_ptr<RequestStream>> stream() const;
-  /// Of nine classes, as predicted.
-  Result<LoadCurve> load(OutputPredictor& predictor) const;
+  /// Of nine classes, as predicted, without requests that nothing can hold.
+  Result<LoadCurve> load(OutputPredictor& predictor, std::int64_t most_tokens) const;
 };
 
 /// LOAD with --scale, --column, --lengths, --learn and --seed.

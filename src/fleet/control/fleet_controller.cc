@@ -77,13 +77,16 @@ InstancePlan FleetController::plan(ClassLoads expected) const {
   if (policy_.has_pools) {
     ClassLoads of_server = {};
     for (std::size_t i = 0; i < kLoadClasses; ++i) of_server[i] = per_server(i);
-    return plan_instances(expected, of_server, per_server(kMixedClass));
+    InstancePlan plan = plan_instances(expected, of_server, per_server(kMixedClass));
+    limit_servers(plan, setup_.most_servers);
+    return plan;
   }
   InstancePlan all;
   const double one = per_server(kMixedClass);
   const double filled = one > 0 ? total(expected) / one : setup_.most_servers;
   // A hundredth of a server is not worth one.
-  all.servers[0] = std::max(1, static_cast<int>(std::ceil(filled - 0.01)));
+  all.servers[0] = std::max(1, whole_servers(std::ceil(filled - 0.01)));
+  all.servers[0] = std::min(all.servers[0], setup_.most_servers);
   all.filled[0] = filled;
   return all;
 }
@@ -105,11 +108,10 @@ Result<FleetController::Beginning> FleetController::begin() {
     expected.back() = setup_.peak_of_all;
   }
   const InstancePlan first = plan(expected);
+  current_ = first;
   Beginning beginning;
-  int left = setup_.most_servers;
   for (std::size_t pool = 0; pool < pools(); ++pool) {
-    const int servers = std::min(first.servers[pool], left);
-    left -= servers;
+    const int servers = first.servers[pool];
     std::vector<int> instances(capacity_.layouts(), 0);
     instances.back() = servers * (setup_.gpus_per_server / capacity_.gpus(capacity_.layouts() - 1));
     if (policy_.scales_shards && servers > 0) {
@@ -136,6 +138,8 @@ Result<FleetOrders> FleetController::decide(const FleetView& view) {
 // --- servers
 // --------------------------------------------------------------------------------------
 
+/// How many servers the pools are to have: those of this period, and of the one that begins before
+/// a server ordered now would be ready.
 void FleetController::decide_instances(const FleetView& view, FleetOrders& orders) {
   ClassLoads came = {};
   for (std::size_t i = 0; i < view.pools.size(); ++i) came[i] = view.pools[i].load;
@@ -143,29 +147,31 @@ void FleetController::decide_instances(const FleetView& view, FleetOrders& order
   const Seconds period = policy_.instance_period;
   const Seconds lead =
       policy_.clock_period * std::ceil(setup_.transitions.start / policy_.clock_period - 1e-9);
-  if (is_due(view.now + lead, period)) {
-    next_ = plan(setup_.forecast->peak(view.now + lead, view.now + lead + period));
-    move_towards(*next_, view, view.now + setup_.transitions.start, false, orders);
+  const auto planned_from = [&](Seconds from) {
+    return plan(setup_.forecast->peak(from, from + period));
+  };
+  const bool begins = is_due(view.now, period) && view.now > Seconds(0);
+  if (begins) {
+    current_ = planned_from(view.now);
+    orders.spills.emplace(current_.spill.begin(),
+                          current_.spill.begin() + static_cast<std::ptrdiff_t>(view.pools.size()));
   }
-  if (view.now > Seconds(0) && is_due(view.now, period) && next_)
-    move_towards(*next_, view, view.now, true, orders);
-}
-
-/// More servers at once, fewer only when `may_stop`: then the period begins.
-void FleetController::move_towards(const InstancePlan& wanted, const FleetView& view,
-                                   Seconds ready_at, bool may_stop, FleetOrders& orders) {
+  if (lead > Seconds(0) && is_due(view.now + lead, period)) {
+    next_ = planned_from(view.now + lead);
+    next_begins_ = view.now + lead;
+  }
+  if (next_ && next_begins_ <= view.now) next_.reset();
   int on = 0;
   for (const PoolView& pool : view.pools) on += static_cast<int>(pool.servers.size());
   for (std::size_t pool = 0; pool < view.pools.size(); ++pool) {
-    int more = wanted.servers[pool] - active(view.pools[pool]);
-    if (more < 0 && !may_stop) continue;
+    const int wanted = std::max(current_.servers[pool], next_ ? next_->servers[pool] : 0);
+    // Fewer only when a period begins; more whenever there are any to be had.
+    int more = wanted - active(view.pools[pool]);
+    if (more < 0 && !begins) continue;
     more = std::min(more, std::max(0, setup_.most_servers - on));
     if (more > 0) on += more;
-    if (more != 0) orders.servers.push_back({pool, more, ready_at});
+    if (more != 0) orders.servers.push_back({pool, more, view.now + setup_.transitions.start});
   }
-  if (may_stop)
-    orders.spills.emplace(wanted.spill.begin(),
-                          wanted.spill.begin() + static_cast<std::ptrdiff_t>(view.pools.size()));
 }
 
 // --- shards

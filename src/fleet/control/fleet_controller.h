@@ -8,8 +8,8 @@
 //     PJ_TRY(const FleetOrders orders, controller.decide(view));
 //
 // Servers are counted from the load that is expected (instance_plan.h), and started before the
-// period in which they are needed; those that are too many stop at its begin. Shards are chosen by
-// the pool problem (shard_plan.h) for the highest load of the last minutes: one server of a pool
+// period in which they are needed; those that are too many stop when one begins. Shards are chosen
+// by the pool problem (shard_plan.h) for the highest load of the last minutes: one server of a pool
 // changes at a time, only if what that saves until the next time is more than what it takes, and
 // the others can carry the load meanwhile; at once if what is there carries too little. Clocks are
 // the ones of least power that carry each instance's share of the load in time, and the highest
@@ -129,8 +129,6 @@ class FleetController {
   double per_server(std::size_t pool_class) const;
   ShardQuestion question(std::size_t pool, int servers, double load) const;
   void decide_instances(const FleetView& view, FleetOrders& orders);
-  void move_towards(const InstancePlan& wanted, const FleetView& view, Seconds ready_at,
-                    bool may_stop, FleetOrders& orders);
   Outcome decide_shards(const FleetView& view, FleetOrders& orders) const;
   void decide_clocks(const FleetView& view, std::size_t pool, FleetOrders& orders) const;
   double carried(std::size_t pool, const PoolView& view) const;
@@ -139,7 +137,9 @@ class FleetController {
   FleetPolicy policy_;
   ControllerSetup setup_;
   const EngineCapacity& capacity_;
-  std::optional<InstancePlan> next_;
+  InstancePlan current_;              ///< of this period
+  std::optional<InstancePlan> next_;  ///< of the one that servers are started for now
+  Seconds next_begins_ = {};
 };
 
 /// Whether `now` is a multiple of the period.

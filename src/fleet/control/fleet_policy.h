@@ -33,7 +33,7 @@ struct FleetPolicy {
   bool scales_shards = false;
   bool scales_clocks = false;
   bool has_emergencies = true;  ///< earliest deadline first, highest clock, steering
-  Outliving outliving = Outliving::kSpeedUp;
+  Outliving outliving = Outliving::kKeep;
 
   Seconds instance_period = Seconds(1800);
   Seconds shard_period = Seconds(300);

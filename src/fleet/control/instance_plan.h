@@ -31,6 +31,13 @@ struct InstancePlan {
   int total() const;
 };
 
+/// Brings a plan down to so many servers: the pools of the shortest requests lose theirs first, and
+/// what they carried goes up. O(servers).
+void limit_servers(InstancePlan& plan, int most);
+
+/// A number of servers as one, at most a million: nobody has more.
+int whole_servers(double servers);
+
 /// `per_server` is the load of each class that one server sustains; 0 where it cannot, and such a
 /// class goes to a larger pool whole, or, the largest, gets the servers that its tokens would need
 /// of the best class. `mixed` is what a server sustains of all classes together, 0 for no less than

@@ -68,6 +68,27 @@ TEST(InstancePlanTest, WhatIsMixedIsReckonedAsMixed) {
   EXPECT_EQ(plan_instances(expected, per_server, 500).servers[kLL], 1);
 }
 
+TEST(InstancePlanTest, ALimitTakesFromTheShortestAndSendsThemUp) {
+  ClassLoads expected = {};
+  expected[kSS] = 3000;
+  expected[kMM] = 2000;
+  expected[kLL] = 2000;
+  ClassLoads per_server;
+  per_server.fill(1000);
+  InstancePlan plan = plan_instances(expected, per_server, 0);
+  ASSERT_EQ(plan.total(), 7);
+  limit_servers(plan, 3);
+  EXPECT_EQ(plan.servers[kSS], 0);
+  EXPECT_EQ(plan.spill[kSS]->share, 1);
+  EXPECT_EQ(plan.servers[kMM], 1);
+  EXPECT_EQ(plan.servers[kLL], 2);
+  EXPECT_EQ(plan.spill[kMM]->to, kLL);
+  EXPECT_GT(plan.filled[kLL], 2);
+  limit_servers(plan, 1);
+  EXPECT_EQ(plan.servers[kLL], 1);
+  EXPECT_EQ(plan.total(), 1);
+}
+
 TEST(InstancePlanTest, NothingNeedsNothingAndLittleOneServer) {
   ClassLoads per_server;
   per_server.fill(1000);

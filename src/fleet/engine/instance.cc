@@ -41,7 +41,8 @@ void Instance::take(RequestSlot slot) {
 }
 
 void Instance::order_by_deadline(bool wanted) {
-  if (wanted && !by_deadline_) {
+  // Sorted anew each time: what was paused stands at the front.
+  if (wanted) {
     std::stable_sort(waiting_.begin(), waiting_.end(), [this](RequestSlot a, RequestSlot b) {
       return live_[a].deadline < live_[b].deadline;
     });

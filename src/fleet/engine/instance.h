@@ -58,6 +58,12 @@ struct EngineUse {
   std::int64_t preemptions = 0;
 };
 
+/// Whether a request's tokens fit into an engine's cache all together.
+inline bool fits_cache(const StepModel& model, std::int64_t prompt, std::int64_t output) {
+  const std::int64_t cache = model.traits().cache_tokens;
+  return prompt <= cache && output <= cache - prompt;
+}
+
 class Instance {
  public:
   /// `model`, `live` and `sink` must outlive it. It begins at `now`, idle, at the highest clock.
@@ -90,7 +96,7 @@ class Instance {
   void order_by_deadline(bool wanted);
 
   bool fits(std::int64_t prompt, std::int64_t output) const {
-    return prompt + output <= model_.traits().cache_tokens;
+    return fits_cache(model_, prompt, output);
   }
   std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   /// Prompt tokens that are still to be computed.

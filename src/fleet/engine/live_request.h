@@ -45,7 +45,6 @@ struct LiveRequest {
   std::uint16_t pool = 0;       ///< that it was routed to
   std::uint8_t load_class = 0;  ///< what it turns out to be
   std::uint8_t predicted_class = 0;
-  bool was_moved = false;  ///< to another pool or clock, as it outlived its class
 };
 
 class LiveRequests {

@@ -12,13 +12,18 @@ namespace {
 
 constexpr double kHopeless = 0.5;
 
-/// By class, and all of them last. A request of no tokens is none.
+/// By class, and all of them last.
 using LengthsOfClass = std::array<std::vector<TokenLengths>, kLoadClasses + 1>;
 
-LengthsOfClass by_class(std::span<const TokenLengths> lengths) {
+LengthsOfClass by_class(const std::vector<std::shared_ptr<const StepModel>>& models,
+                        std::span<const TokenLengths> lengths) {
   LengthsOfClass of_class;
   for (const TokenLengths& one : lengths) {
-    if (one.prompt < 1 || one.output < 1) continue;
+    // What has no tokens, or more than any engine holds, is served by none.
+    const bool fits = std::any_of(models.begin(), models.end(), [&](const auto& model) {
+      return fits_cache(*model, one.prompt, one.output);
+    });
+    if (one.prompt < 1 || one.output < 1 || !fits) continue;
     of_class[load_class(input_class(one.prompt), output_class(one.output))].push_back(one);
     of_class[kLoadClasses].push_back(one);
   }
@@ -58,7 +63,7 @@ ProfileCurve curve_of(const Job& job, const LengthsOfClass& lengths, const Profi
 Result<ServingProfile> profile_of_engines(
     const std::vector<std::shared_ptr<const StepModel>>& models,
     std::span<const TokenLengths> lengths, const ProfileTrials& trials) {
-  const LengthsOfClass of_class = by_class(lengths);
+  const LengthsOfClass of_class = by_class(models, lengths);
   if (of_class.back().empty())
     return Error::invalid_argument("a profile needs requests with tokens in prompt and output");
   const bool rising =

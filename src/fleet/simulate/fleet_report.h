@@ -46,7 +46,7 @@ struct FleetBin {
 
 struct FleetReport {
   std::string policy = {};
-  Seconds duration = {};  ///< from the first minute's begin to the last arrival's minute's end
+  Seconds duration = {};  ///< to the end of the minute in which the last request ended
   Joules busy = {};
   Joules idle = {};
   Joules transition = {};  ///< of servers that start, or change their shards

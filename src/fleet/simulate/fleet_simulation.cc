@@ -63,8 +63,13 @@ class Simulation final : public EngineSink {
     }
     const Seconds end = kBin * (std::floor(last / kBin) + 1);
     PJ_CHECK(tick_until(end));
-    finish(end);
-    while (live_.alive() > 0 && next_tick_ < end + kLongestDrain) PJ_CHECK(tick_until(next_tick_));
+    // What is still under way is part of what the requests take.
+    Seconds drained = end;
+    while (live_.alive() > 0 && drained < end + kLongestDrain) {
+      drained += kBin;
+      PJ_CHECK(tick_until(drained));
+    }
+    finish(drained);
     for (const RequestSlot slot : servers_.give_up(next_tick_))
       ended(slot, RequestEnd::kSquashed, next_tick_);
     router_.give_up(next_tick_);
@@ -129,10 +134,9 @@ class Simulation final : public EngineSink {
     ++report_.classes[request.load_class].arrived;
     bin_tokens_ += static_cast<double>(came.prompt);
     const RequestSlot slot = live_.add(request);
-    const bool fits =
-        std::any_of(setup_.models.begin(), setup_.models.end(), [&](const auto& model) {
-          return came.prompt + came.output <= model->traits().cache_tokens;
-        });
+    const bool fits = std::any_of(
+        setup_.models.begin(), setup_.models.end(),
+        [&](const auto& model) { return fits_cache(*model, came.prompt, came.output); });
     if (came.prompt < 1 || came.output < 1 || !fits) {
       ended(slot, RequestEnd::kFailed, came.arrival);
     } else {

@@ -10,9 +10,8 @@
 //
 // Energy is of the GPUs: of steps (busy), at rest in servers that are on (idle), and of servers
 // that start or change their shards (transition); a server that is off draws nothing. It is counted
-// until the end of the minute of the last arrival; what is still served then counts for latencies
-// only. Complexity: O(steps + requests x instances of a pool). Memory: live requests, instances and
-// a bin a minute.
+// until the end of the minute in which the last request ended. Complexity: O(steps + requests x
+// instances of a pool). Memory: live requests, instances and a bin a minute.
 #pragma once
 
 #include <functional>

@@ -47,7 +47,9 @@ bool RequestRouter::spills_next(std::size_t pool) {
   return true;
 }
 
-void RequestRouter::route(RequestSlot slot, Seconds now) {
+void RequestRouter::route(RequestSlot slot, Seconds now) { place(slot, now, true); }
+
+void RequestRouter::place(RequestSlot slot, Seconds now, bool is_new) {
   const std::size_t own = class_pool(live_[slot].predicted_class);
   std::size_t first = own;
   // Spills go to larger pools, so that this ends.
@@ -69,8 +71,10 @@ void RequestRouter::route(RequestSlot slot, Seconds now) {
     backlog_[first].push_back(slot);
     return;
   }
-  spilled_ += taken != own;
-  loads_[taken].arrived(static_cast<double>(live_[slot].prompt));
+  if (is_new) {
+    spilled_ += taken != own;
+    loads_[taken].arrived(static_cast<double>(live_[slot].prompt));
+  }
   if (policy_.has_emergencies &&
       servers_.time_to_clear(taken, *one) > controller_.due_within(taken) * kLate) {
     if (ServerInstance* const other = shortest(slot, taken, now)) {
@@ -82,7 +86,7 @@ void RequestRouter::route(RequestSlot slot, Seconds now) {
 }
 
 void RequestRouter::route_returned(Seconds now) {
-  for (const RequestSlot slot : servers_.take_returned()) route(slot, now);
+  for (const RequestSlot slot : servers_.take_returned()) place(slot, now, false);
   for (std::deque<RequestSlot>& backlog : backlog_) {
     for (std::size_t left = backlog.size(); left > 0; --left) {
       const RequestSlot slot = backlog.front();
@@ -150,7 +154,7 @@ void RequestRouter::look_after_outliving(ServerInstance& one, Seconds now) {
   one.engine().for_each_decoding([&](RequestSlot slot, std::int64_t tokens) {
     const LiveRequest& request = live_[slot];
     const auto bound = output_bound(output_of(request.predicted_class));
-    if (bound && tokens >= *bound && !request.was_moved) outlived.push_back(slot);
+    if (bound && tokens >= *bound) outlived.push_back(slot);
   });
   for (const RequestSlot slot : outlived) {
     if (policy_.outliving == Outliving::kSpeedUp) {
@@ -161,7 +165,7 @@ void RequestRouter::look_after_outliving(ServerInstance& one, Seconds now) {
                                         output_of(live_[slot].predicted_class) + 1);
     ServerInstance* const other = servers_.choose(larger, now, live_[slot]);
     if (other == nullptr || other == &one) continue;
-    live_[slot].was_moved = true;
+    live_[slot].predicted_class = larger;
     live_[slot].pool = larger;
     ++moved_;
     one.engine().give_back(slot);

@@ -43,6 +43,7 @@ class RequestRouter {
   std::uint64_t moved() const { return moved_; }
 
  private:
+  void place(RequestSlot slot, Seconds now, bool is_new);
   std::size_t class_pool(std::uint8_t load_class) const;
   bool may_take(std::size_t pool, std::size_t other) const;
   bool spills_next(std::size_t pool);

@@ -19,9 +19,14 @@ std::size_t class_of(const FleetRequest& request, OutputPredictor& predictor) {
   return load_class(input_class(request.prompt), predictor.predict(request));
 }
 
+bool is_load(std::int64_t prompt, std::int64_t output, std::int64_t most_tokens) {
+  return prompt > 0 && output > 0 && prompt <= most_tokens && output <= most_tokens - prompt;
+}
+
 }  // namespace
 
-Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredictor& predictor) {
+Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredictor& predictor,
+                                std::int64_t most_tokens) {
   LoadCurve load = nine_classes();
   for (;;) {
     PJ_TRY(const std::optional<FleetRequest> request, stream.next());
@@ -31,6 +36,7 @@ Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredic
       load.bins.push_back({bin * static_cast<double>(load.bins.size()), bin,
                            std::vector<double>(kLoadClasses, 0.0)});
     }
+    if (!is_load(request->prompt, request->output, most_tokens)) continue;
     load.bins[at].tokens_per_s[class_of(*request, predictor)] +=
         static_cast<double>(request->prompt) / bin.value();
   }
@@ -39,9 +45,10 @@ Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredic
 }
 
 LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const TokenLengths> lengths,
-                        OutputPredictor& predictor) {
+                        OutputPredictor& predictor, std::int64_t most_tokens) {
   std::vector<double> tokens(kLoadClasses, 0.0);  // of a request, in the mean
   for (const TokenLengths& one : lengths) {
+    if (!is_load(one.prompt, one.output, most_tokens)) continue;
     tokens[class_of({Seconds(0), one.prompt, one.output}, predictor)] +=
         static_cast<double>(one.prompt) / static_cast<double>(lengths.size());
   }

@@ -21,12 +21,14 @@ namespace perjoule {
 
 using ClassLoads = std::array<double, kLoadClasses>;  ///< prompt tokens a second
 
-/// Reads the stream to its end. Bins from 0 on, the last one whole. Errors of the stream,
-/// data_loss where it has no request. Memory: bins.
-Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredictor& predictor);
+/// Reads the stream to its end. Bins from 0 on, the last one whole. Requests without tokens, or of
+/// more than `most_tokens`, which no engine holds, are no load. Errors of the stream, data_loss
+/// where it has no request. Memory: bins.
+Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredictor& predictor,
+                                std::int64_t most_tokens);
 /// Requests at these rates with lengths picked evenly from `lengths`, at least one.
 LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const TokenLengths> lengths,
-                        OutputPredictor& predictor);
+                        OutputPredictor& predictor, std::int64_t most_tokens);
 
 /// The highest of each class, and of their sum.
 ClassLoads peak_of(const LoadCurve& load);
