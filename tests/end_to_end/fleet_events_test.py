@@ -83,12 +83,21 @@ class FleetEvents(CommandTest):
         prices = self.write("prices.csv", "time,price_per_kwh,carbon_g_per_kwh\n0,0.2,400\n")
         words = (rates, "--column", "r", "--lengths", lengths, "--policy", "scale-inst", "--prices", prices)
         found = self.simulated(*words, "--learn", "2d")["policies"][0]
-        self.assertEqual(found["duration_s"], 2 * 3600)
+        # To the end of the minute in which the last one ended.
+        self.assertAlmostEqual(found["duration_s"], 2 * 3600, delta=180)
+        hours = found["duration_s"] / 3600
         self.assertAlmostEqual(found["all"]["requests"], 2 * 3600 * 0.5, delta=300)
-        self.assertAlmostEqual(found["electricity_per_hour"], 0.2 * found["energy_kwh"] / 2, places=6)
-        self.assertAlmostEqual(found["carbon_g_per_hour"], 400 * found["energy_kwh"] / 2, places=3)
+        self.assertAlmostEqual(found["electricity_per_hour"], 0.2 * found["energy_kwh"] / hours, places=6)
+        self.assertAlmostEqual(found["carbon_g_per_hour"], 400 * found["energy_kwh"] / hours, places=3)
         self.refused(2, *words, "--learn", "9d", wanted=("--learn 9d",))
         self.refused(2, rates, "--column", "r", wanted=("--lengths",))
+        # The simulation begins with the table, whenever that is.
+        later = self.write("later.csv", "bin,minute_start,r\n" + "".join(f"{i},{6000 + i},60\n" for i in range(10)))
+        short = self.simulated(later, "--column", "r", "--lengths", lengths, "--policy", "single-pool")["policies"][0]
+        self.assertLessEqual(short["duration_s"], 12 * 60)
+        self.assertAlmostEqual(short["all"]["requests"], 600, delta=120)
+        tokens = self.write("tokens.csv", "start_s,duration_s,prompt_tps\n0,60,1000\n")
+        self.refused(2, tokens, "--lengths", lengths, wanted=("--fluid",))
 
     def test_bad_input_ends_with_a_result(self):
         out_of_order = trace(200).splitlines()
@@ -113,8 +122,17 @@ class FleetEvents(CommandTest):
                             (("--predictor", "nosuch"), "oracle"), (("--predictor", "learned"), "--train"),
                             (("--scale", "1.5"), "--scale"), (("--margin", "nan"), "--margin"), (("--start", "-1s"), "--start"),
                             (("--predictor", "wrong:140%"), "between 0 and 1"), (("--learn", "1d"), "--learn"),
-                            (("--outliving", "x"), "--outliving"), (("--servers", "0"), "--servers")):
+                            (("--outliving", "x"), "--outliving"), (("--servers", "0"), "--servers"), (("--ttft", "1s"), "only with --fluid"),
+                            (("--first-token", "1s,2s"), "--first-token"), (("--step-tokens", "0"), "--step-tokens"),
+                            (("--fluid", "--margin", "2"), "not with --fluid")):
             self.refused(2, good, *words, wanted=(text,))
+
+    def test_levels_that_nothing_can_keep_are_told_and_those_that_are_late_kept(self):
+        path = self.write("t.csv", trace(500))
+        self.refused(1, path, "--first-token", "1ms,1ms,1ms", wanted=("no layout meets",))
+        loose = self.simulated(path, "--first-token", "10s,10s,10s", "--between-tokens", "1s", "--policy", "all-knobs")
+        self.assertEqual(loose["policies"][0]["all"]["attainment"], 1)
+        self.assertEqual(loose["settings"]["between-tokens"], "1s")
 
     @unittest.skipUnless(CONVERSATIONS.exists() or os.environ.get("PERJOULE_DATA"), "no data sets: set PERJOULE_DATA")
     def test_azures_conversations_times_ten(self):

@@ -1,6 +1,7 @@
 #include "fleet/simulate/fleet_simulation.h"
 
 #include <cmath>
+#include <limits>
 
 #include "fleet/simulate/test_fleet.h"
 
@@ -149,10 +150,54 @@ TEST(FleetSimulationTest, DemandAboveTheFleetEndsAndIsCounted) {
   }
 }
 
+TEST(FleetSimulationTest, MoreServersNeverServeLess) {
+  for (const char* const name : {"multi-pool", "scale-shard"}) {
+    double before = 0;
+    for (const int servers : {1, 2, 3, 5, 8}) {
+      TestFleet fleet(40);
+      fleet.setup.most_servers = servers;
+      const auto stream = test_stream(40, 1, 5);
+      const FleetReport report = simulated(fleet.setup, quick(policy_named(name).value()), *stream);
+      expect_whole(report);
+      EXPECT_LE(report.peak_servers, servers);
+      EXPECT_GT(report.all().attainment(), before - 0.03) << name << servers;
+      before = report.all().attainment();
+    }
+  }
+}
+
+TEST(FleetSimulationTest, StartsOfAnyLengthAddNoMoreThanIsNeeded) {
+  std::uint64_t starts = 0;
+  for (const double start : {0.0, 1.0, 60.0, 300.0, 900.0}) {
+    TestFleet fleet(20);
+    LoadCurve load;
+    load.classes.assign(kLoadClasses, "");
+    for (int i = 0; i < 6; ++i) {
+      const double share = i % 2 == 0 ? 0.3 : 1;
+      LoadBin bin{Seconds(300.0 * i), Seconds(300), {}};
+      for (const double one : fleet.setup.peak) bin.tokens_per_s.push_back(share * one);
+      load.bins.push_back(std::move(bin));
+    }
+    const auto forecast = known_load(std::move(load));
+    fleet.setup.forecast = forecast.get();
+    fleet.setup.transitions.start = Seconds(start);
+    const auto stream = test_stream(20);
+    const FleetReport report =
+        simulated(fleet.setup, quick(policy_named("scale-inst").value()), *stream);
+    expect_whole(report);
+    EXPECT_EQ(report.all().squashed, 0U) << start;
+    if (start == 0) starts = report.server_starts;
+    EXPECT_LE(report.server_starts, starts + 1) << start;
+  }
+}
+
 TEST(FleetSimulationTest, RequestsThatNothingCanServeFailAndAreCounted) {
   TestFleet fleet(5);
-  const std::vector<TokenLengths> odd = {
-      {0, 10, {}}, {10, 0, {}}, {2'000'000, 1, {}}, {100, 10, {}}};
+  const std::vector<TokenLengths> odd = {{0, 10, {}},
+                                         {10, 0, {}},
+                                         {2'000'000, 1, {}},
+                                         {std::numeric_limits<std::int64_t>::max(), 1, {}},
+                                         {100, 10, {}}};
   for (const FleetPolicy& policy : fleet_policies()) {
     const auto stream = drawn({{Seconds(0), Seconds(300), Hertz(4)}}, odd, 3);
     const FleetReport report = simulated(fleet.setup, policy, *stream);
