@@ -198,7 +198,7 @@ void FleetLoop::start(std::size_t server, Seconds now, std::vector<FleetEvent>& 
     events.push_back(event(Kind::kStart, How::kWould, now, server, text));
     return;
   }
-  servers_.set(server, ServerState::kStarting, now);
+  servers_.set(server, FleetServerState::kStarting, now);
   if (const Outcome begun = begin(ServerDeed::kStart, server); !begun) {
     fail(server, ServerDeed::kStart, begun.error(), now, events);
     return;
@@ -228,7 +228,7 @@ void FleetLoop::drain(std::size_t server, Seconds now, Kind kind, const std::str
     events.push_back(event(kind, How::kWould, now, server, text));
     return;
   }
-  servers_.set(server, ServerState::kDraining, now);
+  servers_.set(server, FleetServerState::kDraining, now);
   events.push_back(event(kind, How::kBegun, now, server, text + ", once what runs on it is done"));
   if (const Outcome begun = begin(ServerDeed::kDrain, server); !begun)
     fail(server, ServerDeed::kDrain, begun.error(), now, events);
@@ -309,7 +309,7 @@ void FleetLoop::go_on(Seconds now, std::vector<FleetEvent>& events) {
       if (is_back(s)) continue;
       bring_back(s, now, events);
     }
-    if (servers_.state(s) != ServerState::kDraining || busy_.count(s) > 0) continue;
+    if (servers_.state(s) != FleetServerState::kDraining || busy_.count(s) > 0) continue;
     if (!servers_.has_drained(s, now)) continue;
     const bool reshards = servers_.drains_to_reshard(s);
     const ServerDeed deed = reshards ? ServerDeed::kReshard : ServerDeed::kStop;
@@ -317,7 +317,7 @@ void FleetLoop::go_on(Seconds now, std::vector<FleetEvent>& events) {
       fail(s, deed, begun.error(), now, events);
       continue;
     }
-    servers_.set(s, reshards ? ServerState::kResharding : ServerState::kStopping, now);
+    servers_.set(s, reshards ? FleetServerState::kResharding : FleetServerState::kStopping, now);
   }
 }
 
@@ -336,7 +336,7 @@ void FleetLoop::take_ended(Seconds now, std::vector<FleetEvent>& events) {
                                "its command has ended; it serves once it answers"));
         break;
       case ServerDeed::kStop:
-        servers_.set(ended.server, ServerState::kOff, now);
+        servers_.set(ended.server, FleetServerState::kOff, now);
         events.push_back(event(Kind::kStop, How::kDone, now, ended.server, "stopped"));
         break;
       case ServerDeed::kReshard:
@@ -363,17 +363,17 @@ void FleetLoop::fail(std::size_t server, ServerDeed deed, const Error& error, Se
       break;  // its requests are waited for all the same
     case ServerDeed::kStart:
       // What its other instances' commands started shows by answering.
-      servers_.set(server, ServerState::kOff, now);
+      servers_.set(server, FleetServerState::kOff, now);
       servers_.count_failure(server);
       ++owed_[servers_.described(server).pool];
       break;
     case ServerDeed::kStop:
       // Its time to drain is over, or nothing runs on it: the next period tries again.
-      servers_.set(server, ServerState::kDraining, now);
+      servers_.set(server, FleetServerState::kDraining, now);
       break;
     case ServerDeed::kReshard:
       // As it was, as far as it answers; the controller orders anew.
-      servers_.set(server, ServerState::kServing, now);
+      servers_.set(server, FleetServerState::kServing, now);
       break;
   }
 }
@@ -392,22 +392,22 @@ FleetLoop::Ending FleetLoop::end(Seconds now, bool leaves_servers) {
 /// As it was found, or given up.
 bool FleetLoop::is_back(std::size_t server) const {
   if (tries_[server] <= 0) return true;
-  const ServerState state = servers_.state(server);
-  if (!was_on_[server]) return state == ServerState::kOff;
-  return state != ServerState::kOff && state != ServerState::kDraining &&
+  const FleetServerState state = servers_.state(server);
+  if (!was_on_[server]) return state == FleetServerState::kOff;
+  return state != FleetServerState::kOff && state != FleetServerState::kDraining &&
          servers_.division(server) == was_divided_[server];
 }
 
 void FleetLoop::bring_back(std::size_t server, Seconds now, std::vector<FleetEvent>& events) {
-  const ServerState state = servers_.state(server);
-  const bool drains = state == ServerState::kDraining;
+  const FleetServerState state = servers_.state(server);
+  const bool drains = state == FleetServerState::kDraining;
   if (!was_on_[server]) {
     if (drains) return;  // goes on to stop
     servers_.set_next_division(server, servers_.division(server));
     drain(server, now, Kind::kStop, "stop, as it was found", events);
     return;
   }
-  if (state == ServerState::kOff) {
+  if (state == FleetServerState::kOff) {
     servers_.set_next_division(server, was_divided_[server]);
     servers_.take_next_division(server);
     start(server, now, events);

@@ -50,19 +50,19 @@ bool complete(const std::vector<FleetInstance>& instances, std::size_t from, Ser
 
 }  // namespace
 
-std::string_view name_of(ServerState state) {
+std::string_view name_of(FleetServerState state) {
   switch (state) {
-    case ServerState::kOff:
+    case FleetServerState::kOff:
       return "off";
-    case ServerState::kStarting:
+    case FleetServerState::kStarting:
       return "starting";
-    case ServerState::kServing:
+    case FleetServerState::kServing:
       return "serving";
-    case ServerState::kDraining:
+    case FleetServerState::kDraining:
       return "draining";
-    case ServerState::kStopping:
+    case FleetServerState::kStopping:
       return "stopping";
-    case ServerState::kResharding:
+    case FleetServerState::kResharding:
       return "resharding";
   }
   return "";
@@ -86,7 +86,7 @@ FleetServers::FleetServers(std::vector<FleetServer> servers, const Limits& limit
     : limits_(limits), loads_(limits.pools), met_(limits.pools, 0) {
   for (FleetServer& described : servers) {
     State& one = servers_.emplace_back();
-    one.state = described.is_on ? ServerState::kServing : ServerState::kOff;
+    one.state = described.is_on ? FleetServerState::kServing : FleetServerState::kOff;
     one.division = one.next = described.division;
     one.instances.resize(described.instances.size());
     for (One& instance : one.instances) instance.clock = limits.highest_clock;
@@ -95,7 +95,7 @@ FleetServers::FleetServers(std::vector<FleetServer> servers, const Limits& limit
 }
 
 bool FleetServers::runs(const State& server, std::size_t instance) const {
-  return server.state != ServerState::kOff &&
+  return server.state != FleetServerState::kOff &&
          std::find(server.division.begin(), server.division.end(), instance) !=
              server.division.end();
 }
@@ -136,7 +136,7 @@ void FleetServers::read_instance(State& server, std::size_t index, const Instanc
   }
   if (!reading.is_reachable) {
     const bool should_answer =
-        server.state == ServerState::kServing || server.state == ServerState::kDraining;
+        server.state == FleetServerState::kServing || server.state == FleetServerState::kDraining;
     if (++one.misses < kMostMisses || !should_answer || one.is_told) return;
     one.is_told = true;
     one.is_alive = false;
@@ -172,17 +172,17 @@ void FleetServers::read_instance(State& server, std::size_t index, const Instanc
 /// What the readings say of a server's state.
 void FleetServers::follow(State& server, Seconds now, std::vector<FleetNews>& news) {
   const std::string& name = server.described.name;
-  const auto become = [&](ServerState state) {
+  const auto become = [&](FleetServerState state) {
     server.state = state;
     server.since = now;
   };
   const auto serve = [&] {
-    become(ServerState::kServing);
+    become(FleetServerState::kServing);
     server.failures = 0;
     for (const std::size_t index : server.division) server.instances[index].is_alive = true;
   };
   switch (server.state) {
-    case ServerState::kOff: {
+    case FleetServerState::kOff: {
       const bool answers =
           std::any_of(server.division.begin(), server.division.end(),
                       [&](std::size_t index) { return server.instances[index].was_reached; });
@@ -194,14 +194,14 @@ void FleetServers::follow(State& server, Seconds now, std::vector<FleetNews>& ne
       }
       break;
     }
-    case ServerState::kStarting:
-    case ServerState::kResharding: {
+    case FleetServerState::kStarting:
+    case FleetServerState::kResharding: {
       const bool has_command = server.next != server.division;
       if (!has_command && all_reached(server, server.division)) {
         serve();
         news.push_back({name, "serves", false});
       } else if (now - server.since > limits_.start_within) {
-        become(ServerState::kOff);
+        become(FleetServerState::kOff);
         ++server.failures;
         server.was_silent = true;
         news.push_back({name,
@@ -211,9 +211,9 @@ void FleetServers::follow(State& server, Seconds now, std::vector<FleetNews>& ne
       }
       break;
     }
-    case ServerState::kServing:
-    case ServerState::kDraining:
-    case ServerState::kStopping:
+    case FleetServerState::kServing:
+    case FleetServerState::kDraining:
+    case FleetServerState::kStopping:
       break;
   }
 }
@@ -252,15 +252,16 @@ FleetView FleetServers::view(Seconds now) const {
   }
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     const State& server = servers_[s];
-    const bool is_lost = (server.state == ServerState::kServing) && !any_alive(server);
-    if (server.state == ServerState::kOff || is_lost) continue;
+    const bool is_lost = (server.state == FleetServerState::kServing) && !any_alive(server);
+    if (server.state == FleetServerState::kOff || is_lost) continue;
     ServerView one;
     one.id = static_cast<std::uint32_t>(s);
-    one.serves = server.state == ServerState::kServing;
-    one.starts = server.state == ServerState::kStarting;
-    const bool drains = server.state == ServerState::kDraining;
-    one.reshards = server.state == ServerState::kResharding || (drains && drains_to_reshard(s));
-    one.stops = server.state == ServerState::kStopping || (drains && !one.reshards);
+    one.serves = server.state == FleetServerState::kServing;
+    one.starts = server.state == FleetServerState::kStarting;
+    const bool drains = server.state == FleetServerState::kDraining;
+    one.reshards =
+        server.state == FleetServerState::kResharding || (drains && drains_to_reshard(s));
+    one.stops = server.state == FleetServerState::kStopping || (drains && !one.reshards);
     one.running = std::llround(requests_of(server));
     Division counted = server.division;
     if (one.serves) {
@@ -277,12 +278,12 @@ FleetView FleetServers::view(Seconds now) const {
   return view;
 }
 
-void FleetServers::set(std::size_t server, ServerState state, Seconds now) {
+void FleetServers::set(std::size_t server, FleetServerState state, Seconds now) {
   State& one = servers_[server];
   one.state = state;
   one.since = now;
-  if (state == ServerState::kOff) one.was_silent = false;
-  if (state == ServerState::kServing) one.next = one.division;
+  if (state == FleetServerState::kOff) one.was_silent = false;
+  if (state == FleetServerState::kServing) one.next = one.division;
 }
 
 void FleetServers::set_next_division(std::size_t server, Division next) {
@@ -308,7 +309,7 @@ std::optional<std::size_t> FleetServers::to_start(std::size_t pool) const {
   std::optional<std::size_t> best;
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     const State& one = servers_[s];
-    if (one.described.pool != pool || one.state != ServerState::kOff) continue;
+    if (one.described.pool != pool || one.state != FleetServerState::kOff) continue;
     if (!best || one.failures < servers_[*best].failures) best = s;
   }
   return best;
@@ -319,7 +320,7 @@ std::optional<std::size_t> FleetServers::to_stop(std::size_t pool) const {
   double least = 0;
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     const State& one = servers_[s];
-    if (one.described.pool != pool || one.state != ServerState::kServing || !any_alive(one))
+    if (one.described.pool != pool || one.state != FleetServerState::kServing || !any_alive(one))
       continue;
     const double requests = requests_of(one);
     // Of equals the last one, as the first are started first.

@@ -4,7 +4,7 @@
 //   FleetServers servers(described, levels, policy.least_attainment, limits);
 //   const std::vector<FleetNews> news = servers.read(now, readings);   // every period
 //   if (servers.is_known()) orders = controller.decide(servers.view(now));
-//   servers.set(server, ServerState::kDraining, now);                  // what was ordered
+//   servers.set(server, FleetServerState::kDraining, now);                  // what was ordered
 //
 // The load of a pool is what its instances computed, and what came to wait. An instance whose
 // interval is not known (a restart, a look that failed) is taken to have gone on as before, until
@@ -26,7 +26,7 @@
 
 namespace perjoule {
 
-enum class ServerState : std::uint8_t {
+enum class FleetServerState : std::uint8_t {
   kOff,
   kStarting,  ///< its command runs, or its instances do not answer yet
   kServing,
@@ -35,7 +35,7 @@ enum class ServerState : std::uint8_t {
   kResharding,  ///< its command runs, or its new instances do not answer yet
 };
 /// "off", "starting", ...
-std::string_view name_of(ServerState state);
+std::string_view name_of(FleetServerState state);
 
 /// Looks in a row that fail before an instance is taken to be lost.
 inline constexpr int kMostMisses = 3;
@@ -63,7 +63,7 @@ class FleetServers {
 
   std::size_t size() const { return servers_.size(); }
   const FleetServer& described(std::size_t server) const { return servers_[server].described; }
-  ServerState state(std::size_t server) const { return servers_[server].state; }
+  FleetServerState state(std::size_t server) const { return servers_[server].state; }
   const Division& division(std::size_t server) const { return servers_[server].division; }
   const Division& next_division(std::size_t server) const { return servers_[server].next; }
   std::size_t clock(std::size_t server, std::size_t instance) const {
@@ -82,7 +82,7 @@ class FleetServers {
   FleetView view(Seconds now) const;
 
   /// What was ordered and is begun, or has ended.
-  void set(std::size_t server, ServerState state, Seconds now);
+  void set(std::size_t server, FleetServerState state, Seconds now);
   void set_next_division(std::size_t server, Division next);
   void take_next_division(std::size_t server);
   void set_clock(std::size_t server, std::size_t instance, std::size_t clock);
@@ -117,7 +117,7 @@ class FleetServers {
   };
   struct State {
     FleetServer described;
-    ServerState state = ServerState::kOff;
+    FleetServerState state = FleetServerState::kOff;
     Division division;
     Division next;
     std::vector<One> instances;
