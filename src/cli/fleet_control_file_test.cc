@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
+
 namespace perjoule::cli {
 namespace {
 
@@ -91,6 +93,15 @@ gpus = ["1"]
   refuses(read("policy = \"all-knobs\"", named), "share a GPU");
   named.replace(named.find("\"both\"]"), 7, "\"c\"]");
   refuses(read("policy = \"all-knobs\"", named), "has not got");
+}
+
+TEST(FleetControlFile, TakesTheExample) {
+  const auto text = read_file(PERJOULE_SOURCE_DIR "/examples/fleet/fleet.toml");
+  ASSERT_TRUE(text);
+  const auto file = read_fleet_control(*text, "fleet.toml");
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_THAT(file->servers[0].division, ElementsAre(0));
+  EXPECT_EQ(file->gpus_per_server, 8);
 }
 
 TEST(FleetControlFile, NamesLineAndKey) {

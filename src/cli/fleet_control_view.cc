@@ -75,13 +75,14 @@ std::string names_of(const FleetServer& server) {
 
 std::string control_heading(const FleetControlView& view) {
   const FleetPolicy& policy = view.file.policy;
-  std::string text =
-      fmt::format("{}policy {}: {}\n", view.is_dry ? "dry run, nothing is changed\n" : "",
-                  policy.name, policy.description);
-  text += fmt::format("clocks every {}", to_text(policy.clock_period, 3));
-  if (policy.scales_shards) text += fmt::format(", shards {}", to_text(policy.shard_period, 3));
+  std::string text = fmt::format(
+      "{}policy {}: {}{}\n", view.is_dry ? "dry run, nothing is changed\n" : "", policy.name,
+      policy.description, policy.has_pools ? "" : "; here all servers are one pool");
+  text += fmt::format("looks every {}", to_text(policy.clock_period, 3));
+  if (policy.scales_shards)
+    text += fmt::format(", shards every {}", to_text(policy.shard_period, 3));
   if (policy.scales_instances)
-    text += fmt::format(", servers {}", to_text(policy.instance_period, 3));
+    text += fmt::format(", servers every {}", to_text(policy.instance_period, 3));
   text += fmt::format("; {} of requests in time, margin {:g}\n",
                       percent(policy.least_attainment, 1), policy.margin);
   for (const FleetServer& server : view.file.servers) {

@@ -17,9 +17,23 @@ std::string joined(const std::set<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-ServiceLevel level_of(const ProfileCurve& curve, const ServiceLevels& levels) {
-  const auto known = class_named(curve.load_class);
-  return known ? levels[*known] : levels.back();
+/// Curves of any class once more for each class that has none of its own, as a class's requests are
+/// due when its level says.
+void add_classes(ServingProfile& profile) {
+  const std::vector<ProfileCurve> curves = profile.curves;
+  for (const ProfileCurve& curve : curves) {
+    if (!curve.load_class.empty()) continue;
+    for (std::size_t i = 0; i < kLoadClasses; ++i) {
+      ProfileCurve one = curve;
+      one.load_class = name_of_class(static_cast<LoadClass>(i));
+      const bool has_own =
+          std::any_of(curves.begin(), curves.end(), [&one](const ProfileCurve& other) {
+            return other.layout == one.layout && other.clock_mhz == one.clock_mhz &&
+                   other.load_class == one.load_class;
+          });
+      if (!has_own) profile.curves.push_back(std::move(one));
+    }
+  }
 }
 
 }  // namespace
@@ -58,13 +72,19 @@ Result<ControlledProfile> controlled_profile(const ServingProfile& profile,
     ready.layouts.push_back(layout);
   }
   double least = std::numeric_limits<double>::infinity();
-  for (ProfileCurve& curve : ready.profile.curves) {
-    const ServiceLevel level = level_of(curve, engines.levels);
-    for (ServingPoint& point : curve.points) {
+  for (const ProfileCurve& curve : ready.profile.curves) {
+    for (const ServingPoint& point : curve.points) {
       ++ready.points;
+      ready.estimated += !std::isfinite(point.attainment);
       least = std::min(least, point.power.value() / curve.layout.gpus());
+    }
+  }
+  add_classes(ready.profile);
+  for (ProfileCurve& curve : ready.profile.curves) {
+    const auto known = class_named(curve.load_class);
+    const ServiceLevel& level = known ? engines.levels[*known] : engines.levels.back();
+    for (ServingPoint& point : curve.points) {
       if (std::isfinite(point.attainment)) continue;
-      ++ready.estimated;
       point.attainment = estimated_attainment(point, level.first_token, level.between_tokens);
       if (std::isfinite(point.attainment)) continue;
       return Error::invalid_argument(

@@ -35,9 +35,10 @@ struct ControlledProfile {
 };
 
 /// Attainment that was counted stays; else it is estimated (attainment_estimate.h) against the
-/// level of the curve's class, and of a curve of any class against the longest one's. not_found,
-/// naming what there is, where the model, the GPU or a layout is not in it; invalid_argument where
-/// several models or GPUs are and none is chosen, and for a curve whose latencies are not known.
+/// level of the curve's class. A curve of any class becomes one of each class that has none, and
+/// stays itself by the level of the longest. not_found, naming what there is, where the model, the
+/// GPU or a layout is not in it; invalid_argument where several models or GPUs are and none is
+/// chosen, and for a curve whose latencies are not known.
 Result<ControlledProfile> controlled_profile(const ServingProfile& profile,
                                              const ControlledEngines& engines);
 

@@ -63,6 +63,19 @@ TEST(ControlledProfile, KeepsAttainmentThatWasCounted) {
   EXPECT_EQ(ready->profile.curves[0].points[0].attainment, 0.5);
 }
 
+TEST(ControlledProfile, JudgesEachClassByItsOwnLevel) {
+  ControlledEngines some = engines(0.2);
+  some.levels[0].first_token = Seconds(0.01);
+  const auto ready = controlled_profile(profile(), some);
+  ASSERT_TRUE(ready);
+  EXPECT_EQ(ready->points, 8u);
+  const auto capacity = EngineCapacity::make(ready->profile, ready->layouts, 0.95);
+  ASSERT_TRUE(capacity);
+  EXPECT_EQ(capacity->highest_load(0, 1, 0), 0);
+  EXPECT_EQ(capacity->highest_load(0, 1, 1), 200);
+  EXPECT_EQ(capacity->highest_load(0, 1, kMixedClass), 200);
+}
+
 TEST(ControlledProfile, RefusesWhatIsNotInIt) {
   ControlledEngines some = engines(0.2);
   some.degrees = {{4, 1}};
