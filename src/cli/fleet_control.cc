@@ -290,7 +290,8 @@ Verb fleet_control_verb() {
       {"dry-run", "", "only say what would be done: no clock is set and no command run"},
       {"for", "TIME", "how long; until it is interrupted where it is left out"},
       {"every", "TIME", "how often clocks are decided on, over the file's"},
-      {"token-variable", "NAME", "the variable that holds the bearer token", "OPENAI_API_KEY"},
+      {"token-variable", "NAME", "the variable that holds the engines' bearer token",
+       "OPENAI_API_KEY"},
       {"ca", "FILE", "trust these authorities (PEM) in place of the system's"},
       {"insecure", "", "trust any certificate"},
   };

@@ -77,11 +77,10 @@ Result<std::unique_ptr<FleetReadings>> FleetReadings::create(const FleetControlF
     }
   }
   if (file.prometheus) {
-    readings->prometheus_.emplace(PrometheusOptions{.url = *file.prometheus,
-                                                    .http = readings->options_.http,
-                                                    .timeout = kQuery,
-                                                    .token_variable = options.token_variable},
-                                  clock);
+    readings->prometheus_.emplace(
+        PrometheusOptions{
+            .url = *file.prometheus, .http = readings->options_.http, .timeout = kQuery},
+        clock);
   }
   return readings;
 }

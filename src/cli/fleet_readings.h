@@ -17,7 +17,7 @@ namespace perjoule::cli {
 
 struct FleetReadingOptions {
   HttpClientOptions http = {};
-  std::string token_variable = {};
+  std::string token_variable = {};  ///< of the engines' own pages
 };
 
 class FleetReadings {
@@ -29,8 +29,8 @@ class FleetReadings {
                                                        const FleetReadingOptions& options,
                                                        const Clock& clock);
 
-  /// A look at all instances, by server and instance: what cannot be had says why. Waits for pages
-  /// that do not come, some seconds, all at once.
+  /// A look at all instances, by server and instance: what cannot be had says why. Waits some
+  /// seconds for each page that does not come, for as many at once as there are processors.
   std::vector<std::vector<InstanceReading>> read();
 
  private:
