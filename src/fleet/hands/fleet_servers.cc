@@ -221,7 +221,6 @@ void FleetServers::follow(State& server, Seconds now, std::vector<FleetNews>& ne
 std::vector<FleetNews> FleetServers::read(
     Seconds now, const std::vector<std::vector<InstanceReading>>& readings) {
   std::vector<FleetNews> news;
-  const bool was_known = is_known_;
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     for (std::size_t i = 0; i < servers_[s].instances.size(); ++i)
       read_instance(servers_[s], i, readings[s][i], news);
@@ -232,7 +231,8 @@ std::vector<FleetNews> FleetServers::read(
   was_read_ = true;
   last_read_ = now;
   if (!is_known_ || !has_length) return news;
-  const double seconds = was_known ? length.value() : kBeforeUs;
+  const double seconds = has_load_ ? length.value() : kBeforeUs;
+  has_load_ = true;
   for (const State& server : servers_) {
     for (const One& one : server.instances)
       loads_[server.described.pool].arrived(one.rate * seconds);

@@ -76,7 +76,7 @@ class FleetServers {
   std::vector<FleetNews> read(Seconds now,
                               const std::vector<std::vector<InstanceReading>>& readings);
   /// Two readings of some instance were had, so that there is a load.
-  bool is_known() const { return is_known_; }
+  bool is_known() const { return has_load_; }
   /// Some instance answered the last look.
   bool any_reached() const;
   FleetView view(Seconds now) const;
@@ -138,7 +138,8 @@ class FleetServers {
   std::vector<State> servers_;
   std::vector<PoolLoad> loads_;
   std::vector<double> met_;  ///< by pool, what no whole request was counted for yet
-  bool is_known_ = false;
+  bool is_known_ = false;    ///< the rate of some instance
+  bool has_load_ = false;
   bool was_read_ = false;
   Seconds last_read_ = {};
 };
