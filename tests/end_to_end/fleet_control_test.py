@@ -182,7 +182,7 @@ class Scenes:
         path = self.write(fleet(ports))
         with servers(ports) as running:
             control = Controller(path)
-            with load(ports[0], 10, 50):
+            with load(ports[0], 8, 50):
                 # What little comes is carried at the lower clock.
                 for one in ("engine-0", "engine-1"):
                     event = control.wait_for(event="clock", subject=one, result="done")[0]
@@ -221,7 +221,7 @@ class Scenes:
     def the_next_one_puts_back_what_a_killed_one_left(self):
         ports = free_ports(2)
         path = self.write(fleet(ports))
-        with servers(ports), load(ports[0], 10, 50):
+        with servers(ports), load(ports[0], 8, 50):
             control = Controller(path)
             control.wait_for(count=2, event="clock", result="done")
             control.end(-signal.SIGKILL, signal.SIGKILL)
@@ -246,7 +246,7 @@ class Scenes:
                           profile(most_low=450, most_high=450))
         with servers(ports[:1]):
             control = Controller(path)
-            with load(ports[0], 12, 50):
+            with load(ports[0], 8, 50):
                 begun = control.wait_for(event="start", subject="n1", result="begun")[0]
                 assert begun["why"]["load_tps"] > 400, begun
                 control.wait_for(event="note", subject="n1", text="serves")
@@ -256,7 +256,7 @@ class Scenes:
             control.wait_for(event="stop", result="done")
             stopped = control.find(event="stop", result="done")[0]["subject"]
             assert stopped == "n1" and (self.folder / "stopped").read_text() == "engine-1\n", control.documents
-            with load(ports[0], 12, 50):
+            with load(ports[0], 8, 50):
                 control.wait_for(count=2, event="note", subject="n1", text="serves")
                 control.end()
             # As it was found: on the one, off the other.
@@ -270,7 +270,7 @@ class Scenes:
         for hook, words in (("echo no such unit >&2; exit 3", ("status 3", "no such unit")), ("sleep 60", ("longer than 1.00 s",))):
             path = self.write(fleet(ports, "scale-inst", periods, f'[hooks]\nstart = "{hook}"\nstop = "true"\nwithin = "1s"', ("on", "off")),
                               profile(most_low=450, most_high=450))
-            with servers(ports[:1]), load(ports[0], 12, 50):
+            with servers(ports[:1]), load(ports[0], 8, 50):
                 control = Controller(path)
                 for event in control.wait_for(count=2, event="start", subject="n1", result="failed"):
                     assert all(word in event["failure"] for word in words), event
@@ -284,7 +284,7 @@ class Scenes:
         hooks = f"[hooks]\npreset = \"systemd\"\ndrain = 'touch {touched}'"
         more = 'instance-period = "2s"\nshard-period = "2s"\nstart = "0s"'
         Prometheus.pages = {f"127.0.0.1:{port}": f"http://127.0.0.1:{port}/metrics" for port in ports}
-        with servers(ports), load(ports[0], 10, 50):
+        with servers(ports), load(ports[0], 8, 50):
             web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Prometheus)
             threading.Thread(target=web.serve_forever, daemon=True).start()
             metrics = f'[prometheus]\nurl = "http://127.0.0.1:{web.server_port}"\nselector = \'job="vllm"\''

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace perjoule {
@@ -108,14 +109,17 @@ void FleetLoop::decide(Seconds now, std::vector<FleetEvent>& events) {
     events.push_back(std::move(note));
     return;
   }
-  // What the controller says of a pool anew stands in place of what is owed.
+  // What the controller says of a pool anew stands in place of what is owed; of what it says twice
+  // of one view (where a server takes no time to start), the last.
+  std::map<std::size_t, ServersOrder> by_pool;
   for (const ServersOrder& order : orders->servers) {
+    by_pool.insert_or_assign(order.pool, order);
     if (order.pool < owed_.size()) owed_[order.pool] = 0;
   }
   for (std::size_t pool = 0; pool < owed_.size(); ++pool) {
     for (int i = std::exchange(owed_[pool], 0); i > 0; --i) start_one(pool, now, events);
   }
-  for (const ServersOrder& order : orders->servers) apply(order, now, events);
+  for (const auto& [pool, order] : by_pool) apply(order, now, events);
   for (const ShardsOrder& order : orders->shards) apply(order, now, events);
   settle_clocks(now, events);
   for (const ClockOrder& order : orders->clocks) apply(order, now, events);

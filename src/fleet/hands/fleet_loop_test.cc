@@ -178,8 +178,8 @@ TEST_F(FleetLoopTest, StartsAServerAndWaitsUntilItServes) {
   is_slow_ = false;
   EXPECT_THAT(texts(step()), ElementsAre("note m "));
   EXPECT_EQ(servers_->state(1), State::kServing);
-  // There is no other one.
-  orders_.servers = {{0, 1, now_}};
+  // There is no other one; of two orders for one view the last stands.
+  orders_.servers = {{0, 1, now_}, {0, 1, now_}};
   const auto events = step();
   EXPECT_THAT(texts(events), ElementsAre("start pool mixed failed"));
   EXPECT_THAT(hands_.begun, ElementsAre("start 1"));
@@ -247,11 +247,12 @@ TEST_F(FleetLoopTest, TellsOfADivisionThatTheServerHasNotGot) {
 TEST_F(FleetLoopTest, OnlySaysWhatItWouldDoInADryRun) {
   hands_.is_dry = true;
   make();
-  orders_.servers = {{0, 1, now_}, {0, -2, now_}};
+  orders_.servers = {{0, 1, now_}};
   orders_.shards = {{0, 0, {0, 1}}};
   orders_.clocks = {{0, 0, 0, 0}};
-  EXPECT_THAT(texts(step()),
-              ElementsAre("start m would", "stop n would", "reshard n would", "clock n-a would"));
+  EXPECT_THAT(texts(step()), ElementsAre("start m would", "reshard n would", "clock n-a would"));
+  orders_.servers = {{0, -2, now_}};
+  EXPECT_THAT(texts(step()), ElementsAre("stop n would"));
   EXPECT_THAT(hands_.begun, IsEmpty());
   EXPECT_EQ(servers_->state(0), State::kServing);
   EXPECT_EQ(servers_->state(1), State::kOff);
@@ -262,11 +263,12 @@ TEST_F(FleetLoopTest, OnlySaysWhatItWouldDoInADryRun) {
 
 TEST_F(FleetLoopTest, BringsEverythingBackAtTheEnd) {
   make();
-  // The one that was on is stopped, the other one started and divided.
-  orders_.servers = {{0, 1, now_}, {0, -1, now_}};
+  // The one that was on is stopped, the other one started.
+  orders_.servers = {{0, -1, now_}};
   orders_.clocks = {{0, 0, 0, 0}};
   step();
-  for (int i = 0; i < 3; ++i) step();
+  orders_.servers = {{0, 1, now_}};
+  for (int i = 0; i < 4; ++i) step();
   ASSERT_EQ(servers_->state(0), State::kOff);
   ASSERT_EQ(servers_->state(1), State::kServing);
   hands_.begun.clear();
