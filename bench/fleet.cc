@@ -93,7 +93,7 @@ void print_requests(const std::vector<TokenLengths>& lengths,
   const auto stream = [] {
     return replayed(pb::must(AzureTrace::open(data(kConversations))), {.copies = 10, .seed = 1});
   };
-  const LoadCurve load = pb::must(class_load_of(*stream(), Seconds(60)));
+  const LoadCurve load = pb::must(class_load_of(*stream(), Seconds(60), *oracle_predictor()));
   double slowest = 1e300;
   std::string detail;
   std::uint64_t live = 0;

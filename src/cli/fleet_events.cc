@@ -3,54 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
+#include <mutex>
 
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/fleet_events_view.h"
 #include "cli/fleet_options.h"
+#include "cli/fleet_traffic.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "fleet/control/load_forecast.h"
 #include "fleet/engine/profile_trials.h"
 #include "fleet/engine/table_steps.h"
-#include "fleet/plan/load_curve.h"
 #include "fleet/simulate/fleet_simulation.h"
 #include "fleet/traffic/class_load.h"
 #include "fleet/traffic/learned_predictor.h"
-#include "workload/azure_trace.h"
 
 namespace perjoule::cli {
 namespace {
 
-/// So many requests of a trace say how long they are.
-constexpr std::size_t kMostLengths = 200'000;
-constexpr Seconds kBin = Seconds(60);
-
-/// Where requests come from: a trace that is replayed, or rates with lengths of a trace.
-struct Traffic {
-  std::string trace = {};
-  int copies = 1;
-  std::vector<RateBin> rates = {};
-  std::vector<TokenLengths> lengths = {};
-  std::uint64_t seed = 1;
-  LoadCurve load = {};                    ///< of nine classes
-  std::optional<LoadCurve> history = {};  ///< what came before
-  std::vector<std::string> words = {};
-
-  Result<std::unique_ptr<RequestStream>> stream() const {
-    if (trace.empty()) return drawn(rates, lengths, seed);
-    PJ_TRY(AzureTrace opened, AzureTrace::open(trace));
-    return replayed(std::move(opened), {.copies = copies, .seed = seed});
-  }
-};
-
 struct Question {
   std::vector<FleetPolicy> policies;
   Transitions transitions;
-  Traffic traffic;
+  FleetTraffic traffic;
   std::vector<std::shared_ptr<const StepModel>> models;
   ServingProfile profile;
   std::string predictor;
@@ -59,20 +36,6 @@ struct Question {
   std::optional<PriceSeries> prices;
   FleetEventsView view;
 };
-
-Error bad(const Arguments& arguments, std::string_view option, std::string_view wanted) {
-  Error error;
-  error.code = ErrorCode::kInvalidArgument;
-  error.message = fmt::format("--{} {}: not {}", option, arguments.value(option), wanted);
-  return error;
-}
-
-Result<double> number(const Arguments& arguments, std::string_view option, double least,
-                      double most, std::string_view wanted) {
-  const auto value = parse_number(arguments.value(option));
-  if (value && *value >= least && *value <= most) return *value;
-  return tl::unexpected(bad(arguments, option, wanted));
-}
 
 /// "95%", "0.95".
 Result<double> share(const Arguments& arguments, std::string_view option) {
@@ -84,13 +47,7 @@ Result<double> share(const Arguments& arguments, std::string_view option) {
   }
   const auto value = parse_number(word);
   if (value && *value > 0 && *value * unit <= 1) return *value * unit;
-  return tl::unexpected(bad(arguments, option, "a share above 0 and up to 100%"));
-}
-
-Result<Seconds> time_of(const Arguments& arguments, std::string_view option) {
-  PJ_TRY(const auto time, arguments.read<Seconds>(option, parse_seconds));
-  if (time && time->value() >= 0 && time->value() <= 1e9) return *time;
-  return tl::unexpected(bad(arguments, option, "a time"));
+  return tl::unexpected(unfit(arguments, option, "a share above 0 and up to 100%"));
 }
 
 Result<std::vector<FleetPolicy>> read_policies(const Arguments& arguments) {
@@ -102,11 +59,12 @@ Result<std::vector<FleetPolicy>> read_policies(const Arguments& arguments) {
   }
   if (policies.empty()) policies = fleet_policies();
   PJ_TRY(const double attainment, share(arguments, "attainment"));
-  PJ_TRY(const double margin, number(arguments, "margin", 0.1, 10, "a factor from 0.1 to 10"));
-  PJ_TRY(const Seconds squash, time_of(arguments, "squash-after"));
+  PJ_TRY(const double margin,
+         number_within(arguments, "margin", 0.1, 10, "a factor from 0.1 to 10"));
+  PJ_TRY(const Seconds squash, time_given(arguments, "squash-after"));
   const std::string outliving = arguments.value("outliving");
   if (outliving != "keep" && outliving != "speed-up" && outliving != "move")
-    return tl::unexpected(bad(arguments, "outliving", "keep, speed-up or move"));
+    return tl::unexpected(unfit(arguments, "outliving", "keep, speed-up or move"));
   for (FleetPolicy& policy : policies) {
     policy.least_attainment = attainment;
     policy.margin = margin;
@@ -118,99 +76,14 @@ Result<std::vector<FleetPolicy>> read_policies(const Arguments& arguments) {
   return policies;
 }
 
-Result<std::vector<TokenLengths>> read_lengths(const std::string& path) {
-  PJ_TRY(AzureTrace trace, AzureTrace::open(path));
-  std::vector<TokenLengths> lengths;
-  while (lengths.size() < kMostLengths) {
-    PJ_TRY(const std::optional<TokenLengths> one, trace.next());
-    if (!one) break;
-    lengths.push_back(*one);
-  }
-  if (lengths.empty()) return Error::data_loss(path + ": no requests");
-  return lengths;
-}
-
-Outcome read_trace(const Arguments& arguments, Traffic& traffic) {
-  traffic.trace = arguments.value("LOAD");
-  PJ_TRY(const double copies, number(arguments, "scale", 1, 10'000, "a number from 1 to 10000"));
-  if (copies != std::floor(copies))
-    return tl::unexpected(bad(arguments, "scale", "a whole number of copies"));
-  if (arguments.has("learn"))
-    return Error::invalid_argument("--learn: a trace of requests has no days to learn from",
-                                   "give a table of requests a minute with --lengths");
-  traffic.copies = static_cast<int>(copies);
-  PJ_TRY(traffic.lengths, read_lengths(traffic.trace));
-  PJ_TRY(const auto stream, traffic.stream());
-  PJ_TRY(traffic.load, class_load_of(*stream, kBin));
-  traffic.words = {printable(traffic.trace) +
-                   (traffic.copies > 1
-                        ? fmt::format(", each request {} times, every time at a drawn instant of "
-                                      "its minute",
-                                      traffic.copies)
-                        : std::string())};
-  return {};
-}
-
-Outcome read_rates(const Arguments& arguments, const CsvTable& table, Traffic& traffic) {
-  if (!arguments.has("lengths")) {
-    return Error::invalid_argument("a table of requests a minute does not say how long they are",
-                                   "name a trace whose lengths they have: --lengths TRACE");
-  }
-  PJ_TRY(traffic.lengths, read_lengths(arguments.value("lengths")));
-  RequestRates rates;
-  rates.column = arguments.value("column");
-  rates.tokens_per_request = 1;  // so that the curve is of requests
-  PJ_TRY(rates.scale, number(arguments, "scale", 1e-6, 1e6, "a factor above 0"));
-  PJ_TRY(const LoadCurve requests, read_load_curve(table, rates));
-  std::vector<RateBin> bins;
-  for (const LoadBin& bin : requests.bins)
-    bins.push_back({bin.start, bin.start + bin.duration, Hertz(bin.tokens_per_s.front())});
-  Seconds learnt;
-  if (arguments.has("learn")) {
-    PJ_TRY(learnt, time_of(arguments, "learn"));
-    const auto first = std::find_if(bins.begin(), bins.end(),
-                                    [&](const RateBin& bin) { return bin.begin >= learnt; });
-    traffic.history = class_load_of({bins.begin(), first}, traffic.lengths);
-    bins.erase(bins.begin(), first);
-    if (traffic.history->bins.empty() || bins.empty())
-      return tl::unexpected(bad(arguments, "learn", "a time within the load"));
-    for (RateBin& bin : bins) {
-      bin.begin -= learnt;
-      bin.end -= learnt;
-    }
-  }
-  traffic.rates = std::move(bins);
-  traffic.load = class_load_of(traffic.rates, traffic.lengths);
-  traffic.words = {
-      fmt::format("requests drawn at the rates of {}, times {:g}{}",
-                  printable(arguments.value("LOAD")), rates.scale,
-                  learnt.value() > 0 ? ", after the " + to_text(learnt) + " that are learnt"
-                                     : std::string()),
-      "their lengths are those of " + printable(arguments.value("lengths"))};
-  return {};
-}
-
-Result<Traffic> read_traffic(const Arguments& arguments) {
-  Traffic traffic;
-  PJ_TRY(const double seed, number(arguments, "seed", 0, 1e15, "a number from 0 on"));
-  traffic.seed = static_cast<std::uint64_t>(seed);
-  const std::string path = arguments.value("LOAD");
-  PJ_TRY(const std::string beginning, read_beginning(path, 4096));
-  if (beginning.find("ContextTokens") != std::string::npos) {
-    PJ_CHECK(read_trace(arguments, traffic));
-  } else {
-    PJ_TRY(const CsvTable table, read_csv(path));
-    PJ_CHECK(read_rates(arguments, table, traffic));
-  }
-  return traffic;
-}
-
 Result<ServingProfile> read_profile(const Arguments& arguments, const Question& question) {
   if (arguments.has("profile")) return fleet_profile(arguments);
   Progress progress;
+  std::mutex drawing;  // guards progress
   ProfileTrials trials;
   trials.seed = question.traffic.seed;
   trials.progress = [&](std::size_t done, std::size_t all) {
+    const std::lock_guard lock(drawing);
     progress.show(static_cast<double>(done) / static_cast<double>(all),
                   "trying what instances carry");
   };
@@ -220,18 +93,19 @@ Result<ServingProfile> read_profile(const Arguments& arguments, const Question& 
 Result<Question> read_question(const Arguments& arguments) {
   Question question;
   PJ_TRY(question.policies, read_policies(arguments));
-  PJ_TRY(question.transitions.start, time_of(arguments, "start"));
-  PJ_TRY(question.transitions.reshard, time_of(arguments, "reshard"));
-  PJ_TRY(question.transitions.clock, time_of(arguments, "clock-delay"));
+  PJ_TRY(question.transitions.start, time_given(arguments, "start"));
+  PJ_TRY(question.transitions.reshard, time_given(arguments, "reshard"));
+  PJ_TRY(question.transitions.clock, time_given(arguments, "clock-delay"));
   if (arguments.has("servers")) {
     PJ_TRY(const double servers,
-           number(arguments, "servers", 1, 100'000, "a number from 1 to 100000"));
+           number_within(arguments, "servers", 1, 100'000, "a number from 1 to 100000"));
     question.most_servers = static_cast<int>(servers);
   }
   question.predictor = arguments.value("predictor");
   question.train = arguments.value("train");
   if (arguments.has("gpu-hour-price")) {
-    PJ_TRY(question.view.gpu_hour_price, number(arguments, "gpu-hour-price", 0, 1e9, "a price"));
+    PJ_TRY(question.view.gpu_hour_price,
+           number_within(arguments, "gpu-hour-price", 0, 1e9, "a price"));
   }
   if (arguments.has("prices")) {
     PJ_TRY(const CsvTable table, read_csv(arguments.value("prices")));
@@ -239,7 +113,7 @@ Result<Question> read_question(const Arguments& arguments) {
   }
   question.view.by_class = arguments.has("classes");
   question.view.least_attainment = question.policies.front().least_attainment;
-  PJ_TRY(question.traffic, read_traffic(arguments));
+  PJ_TRY(question.traffic, read_fleet_traffic(arguments));
   PJ_TRY(question.models, table_steps(shipped_step_tables()));
   PJ_TRY(question.profile, read_profile(arguments, question));
   question.view.load = question.traffic.words;
@@ -277,10 +151,12 @@ Result<std::unique_ptr<OutputPredictor>> make_predictor(const Question& question
                                  "oracle, wrong:SHARE or learned");
 }
 
-Result<std::unique_ptr<LoadForecast>> make_forecast(const Traffic& traffic) {
-  if (!traffic.history) return known_load(traffic.load);
-  const Seconds learnt = traffic.history->bins.back().start + traffic.history->bins.back().duration;
-  return daily_template(*traffic.history, {.now = learnt});
+Result<std::unique_ptr<LoadForecast>> make_forecast(const FleetTraffic& traffic,
+                                                    const LoadCurve& load,
+                                                    OutputPredictor& predictor) {
+  if (traffic.learnt.empty()) return known_load(load);
+  return daily_template(class_load_of(traffic.learnt, traffic.lengths, predictor),
+                        {.now = traffic.learnt.back().end});
 }
 
 std::vector<FluidBin> priced_bins(const FleetReport& report) {
@@ -296,11 +172,16 @@ std::vector<FluidBin> priced_bins(const FleetReport& report) {
 }
 
 Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& policy,
-                                  const EngineCapacity& capacity, OutputPredictor& predictor) {
-  PJ_TRY(const auto forecast, make_forecast(question.traffic));
+                                  const EngineCapacity& capacity, FleetEventsView& view) {
+  // What is known of the load has draws of the predictor of its own.
+  std::vector<std::string> notes;
+  PJ_TRY(const auto before, make_predictor(question, notes));
+  PJ_TRY(const auto predictor, make_predictor(question, view.notes));
+  PJ_TRY(const LoadCurve load, question.traffic.load(*before));
+  PJ_TRY(const auto forecast, make_forecast(question.traffic, load, *before));
   PJ_TRY(const auto stream, question.traffic.stream());
   Progress progress;
-  const LoadBin& last = question.traffic.load.bins.back();
+  const LoadBin& last = load.bins.back();
   const double end = (last.start + last.duration).value();
   FleetSetup setup;
   setup.models = question.models;
@@ -308,9 +189,9 @@ Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& p
   setup.transitions = question.transitions;
   setup.capacity = &capacity;
   setup.forecast = forecast.get();
-  setup.peak = peak_of(question.traffic.load);
-  setup.peak_of_all = peak_of_all(question.traffic.load);
-  setup.predictor = &predictor;
+  setup.peak = peak_of(load);
+  setup.peak_of_all = peak_of_all(load);
+  setup.predictor = predictor.get();
   setup.progress = [&](Seconds now) {
     progress.show(std::min(1.0, now.value() / end), policy.name);
   };
@@ -323,6 +204,7 @@ Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& p
 std::vector<InstanceLayout> layouts_of(
     const std::vector<std::shared_ptr<const StepModel>>& models) {
   std::vector<InstanceLayout> layouts;
+  layouts.reserve(models.size());
   for (const auto& model : models) layouts.push_back(model->traits().layout);
   return layouts;
 }
@@ -365,13 +247,9 @@ Result<int> run_fleet_events(const Arguments& arguments) {
                               question.view.least_attainment));
   std::vector<FleetEventsRow> rows;
   for (const FleetPolicy& policy : question.policies) {
-    // Each policy has the same draws of the predictor.
-    std::vector<std::string> notes;
-    PJ_TRY(const auto predictor, make_predictor(question, notes));
-    if (rows.empty()) {
-      question.view.notes.insert(question.view.notes.end(), notes.begin(), notes.end());
-    }
-    auto row = run_policy(question, policy, capacity, *predictor);
+    FleetEventsView view = question.view;
+    auto row = run_policy(question, policy, capacity, view);
+    if (rows.empty()) question.view.notes = view.notes;
     if (!row && row.error().code == ErrorCode::kOutOfRange) {
       complain("fleet simulate: " + row.error().text());
       return kAnswerIsNo;

@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/fleet_options.h"
+#include "cli/fleet_traffic.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "fleet/engine/profile_trials.h"
+#include "fleet/engine/table_steps.h"
 #include "fleet/profile/profile_builder.h"
 #include "fleet/profile/profile_table.h"
 #include "fleet/profile/read_profile.h"
@@ -132,12 +137,29 @@ Json document_of(const ServingProfile& profile) {
       at["power_w"] = point.power.value();
       at["ttft"] = latencies_json(point.ttft);
       at["tbt"] = latencies_json(point.tbt);
+      at["attainment"] = point.attainment;
       one["points"].push_back(std::move(at));
     }
     json["curves"].push_back(std::move(one));
   }
   json["notes"] = json_of_texts(profile.notes);
   return json;
+}
+
+/// The shipped engines, tried with requests as long as a trace's.
+Result<ServingProfile> simulated_profile(const Arguments& arguments) {
+  PJ_TRY(const auto lengths, read_lengths(arguments.value("simulate")));
+  PJ_TRY(const auto models, table_steps(shipped_step_tables()));
+  Progress progress;
+  std::mutex drawing;  // guards progress
+  ProfileTrials trials;
+  trials.progress = [&](std::size_t done, std::size_t all) {
+    const std::lock_guard lock(drawing);
+    progress.show(static_cast<double>(done) / static_cast<double>(all), "trying loads");
+  };
+  PJ_TRY(ServingProfile profile, profile_of_engines(models, lengths, trials));
+  profile.notes.push_back("requests as long as those of " + printable(arguments.value("simulate")));
+  return profile;
 }
 
 Result<int> run(const Arguments& arguments) {
@@ -149,6 +171,12 @@ Result<int> run(const Arguments& arguments) {
     PJ_TRY(ServingProfile profile, read_serving_profile(file, options));
     profiles.push_back(std::move(profile));
   }
+  if (arguments.has("simulate")) {
+    PJ_TRY(ServingProfile profile, simulated_profile(arguments));
+    profiles.push_back(std::move(profile));
+  }
+  if (profiles.empty())
+    return Error::invalid_argument("fleet profile: of what?", "name tables, or --simulate TRACE");
   PJ_TRY(const ServingProfile profile, join_profiles(profiles));
   if (!output.empty()) PJ_CHECK(write_file_atomically(output, profile_csv(profile)));
   if (arguments.json()) {
@@ -172,9 +200,11 @@ Verb fleet_profile_verb() {
       "result. Joins them to one, shows its curves, and writes them as our table, which the other\n"
       "fleet verbs read. What a file does not say of itself is to be stated; nothing is made up.\n"
       "docs/formats.md has the table's columns.";
-  verb.positionals = {{"TABLE", "tables, benchmark results or folders of them", true, true}};
+  verb.positionals = {{"TABLE", "tables, benchmark results or folders of them", false, true}};
   verb.options = {
       {"output", "FILE", "write the joined profile there, as our table (CSV)"},
+      {"simulate", "TRACE",
+       "try the simulated engines of fleet simulate with requests as long as this trace's"},
       {"points", "", "every point in place of every curve"},
       {"gpu", "NAME", "BEAM's tables: the GPU, in place of what the file's name says"},
       {"model", "NAME", "BEAM's tables: the model, in place of what the file's name says"},
@@ -188,6 +218,7 @@ Verb fleet_profile_verb() {
       "dynamo_dvfs_profile_A100-SXM4-80GB_meta-llama_Llama-3.3-70B-Instruct.csv",
       "perjoule fleet profile a100/ --clock 1410MHz --tp 4 --output llama70b.csv",
       "perjoule fleet profile llama70b.csv --points",
+      "perjoule fleet profile --simulate AzureLLMInferenceTrace_conv.csv --output conv70b.csv",
   };
   verb.run = run;
   return verb;

@@ -30,8 +30,8 @@ struct TrialLoad {
 };
 
 struct TrialSize {
-  std::int64_t requests = 600;  ///< that are counted, at least
-  Seconds time = Seconds(60);   ///< and for so long, at least
+  std::int64_t requests = 1000;  ///< that are counted, at least
+  Seconds time = Seconds(300);   ///< and for so long, at least: near its end a queue grows slowly
   /// A queue that has so many times the counted requests' time and is not empty never will be:
   /// what still waits then missed what was promised.
   double patience = 3;

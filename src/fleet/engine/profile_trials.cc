@@ -41,10 +41,12 @@ ProfileCurve curve_of(const Job& job, const LengthsOfClass& lengths, const Profi
   curve.status = Status::kSimulated;
   curve.origin = "simulated engine; steps " + traits.origin;
   for (const double load : trials.loads) {
-    const TrialLoad trial{.lengths = lengths[job.load_class],
-                          .prompt_rate = load,
-                          .levels = trials.levels,
-                          .seed = trials.seed};
+    const TrialLoad trial{
+        .lengths = lengths[job.load_class],
+        .prompt_rate = load,
+        .instances = job.load_class == kLoadClasses ? trials.instances_of_all : trials.instances,
+        .levels = trials.levels,
+        .seed = trials.seed};
     curve.points.push_back(serve_trial(*job.model, trials.limits, job.clock, trial, trials.size));
     if (curve.points.back().attainment < kHopeless) break;
   }

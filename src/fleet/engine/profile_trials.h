@@ -26,6 +26,9 @@ struct ProfileTrials {
   std::vector<double> loads = {125,  250,  500,  1000,   1500,   2000,   3000,  4000,
                                5000, 6000, 8000, 10'000, 12'000, 16'000, 20'000};
   TrialSize size = {};
+  /// That share a load of one class, and one of all classes, whose pool is the whole fleet.
+  int instances = 4;
+  int instances_of_all = 8;
   std::uint64_t seed = 1;
   /// Told how many of how many curves are done, from any thread; none: nobody.
   std::function<void(std::size_t, std::size_t)> progress = {};

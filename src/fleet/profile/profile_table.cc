@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/text.h"
@@ -29,6 +30,8 @@ constexpr std::size_t kTtft = 8;  // kLatencyStatistics of them
 constexpr std::size_t kTbt = 11;
 constexpr std::size_t kStatus = 14;
 constexpr std::size_t kOrigin = 15;
+/// A share from 0 to 1; the column may be missing, and a cell be empty: not counted.
+constexpr std::string_view kAttainment = "attainment";
 
 /// Where each of kColumns stands in the table.
 using Places = std::array<std::size_t, kColumns.size()>;
@@ -57,6 +60,14 @@ Result<Status> status_cell(const CsvTable& table, std::size_t row, std::size_t c
       "measured, reconstructed, estimated or simulated");
 }
 
+Result<double> attainment_cell(const CsvTable& table, std::size_t row, std::size_t column) {
+  if (word(table, row, column).empty()) return std::numeric_limits<double>::quiet_NaN();
+  PJ_TRY(const double share, positive_cell(table, row, column, true));
+  if (share <= 1) return share;
+  return Error::invalid_argument(
+      fmt::format("{}: {} is above 1", text_of_cell(table, row, column), exact(share)));
+}
+
 Result<ProfileRow> read_row(const CsvTable& table, std::size_t row, const Places& places) {
   ProfileRow read;
   read.where = fmt::format("{}: line {}", table.name(), table.line(row));
@@ -78,6 +89,9 @@ Result<ProfileRow> read_row(const CsvTable& table, std::size_t row, const Places
   read.point.power = Watts(power);
   PJ_TRY(read.point.ttft, latencies(table, row, places, kTtft));
   PJ_TRY(read.point.tbt, latencies(table, row, places, kTbt));
+  if (const auto column = table.column(kAttainment)) {
+    PJ_TRY(read.point.attainment, attainment_cell(table, row, *column));
+  }
   return read;
 }
 
@@ -113,18 +127,20 @@ Result<ServingProfile> read_profile_table(const CsvTable& table) {
 std::string profile_csv(const ServingProfile& profile) {
   std::string text;
   for (const char* column : kColumns) (text += text.empty() ? "" : ",") += column;
-  text += '\n';
+  text += fmt::format(",{}\n", kAttainment);
   for (const ProfileCurve& curve : profile.curves) {
     const std::string begin =
         fmt::format("{},{},{},{},{},{}", csv_field(curve.layout.model), csv_field(curve.layout.gpu),
                     curve.layout.tensor_parallel, curve.layout.pipeline_parallel,
                     exact(curve.clock_mhz), csv_field(curve.load_class));
-    const std::string end = fmt::format(",{},{}\n", name_of(curve.status), csv_field(curve.origin));
+    const std::string end = fmt::format(",{},{},", name_of(curve.status), csv_field(curve.origin));
     for (const ServingPoint& point : curve.points) {
       text += begin + fmt::format(",{},{}", exact(point.load), exact(point.power.value()));
       add_latencies(point.ttft, text);
       add_latencies(point.tbt, text);
       text += end;
+      if (!std::isnan(point.attainment)) text += exact(point.attainment);
+      text += '\n';
     }
   }
   return text;

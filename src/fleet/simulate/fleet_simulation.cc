@@ -166,7 +166,7 @@ class Simulation final : public EngineSink {
   void close_bin(Seconds now) {
     report_.peak_servers = std::max(report_.peak_servers, servers_.on());
     if (now <= bin_begin_ || finished_) return;
-    const ServerUse use = servers_.use();
+    const ServerTally use = servers_.use();
     FleetBin bin;
     bin.start = bin_begin_;
     bin.duration = now - bin_begin_;
@@ -184,7 +184,7 @@ class Simulation final : public EngineSink {
   void finish(Seconds end) {
     close_bin(end);
     finished_ = true;
-    const ServerUse use = servers_.use();
+    const ServerTally use = servers_.use();
     report_.duration = end;
     report_.busy = use.busy;
     report_.idle = use.idle;
@@ -207,7 +207,7 @@ class Simulation final : public EngineSink {
   std::uint64_t ticks_ = 0;
   Seconds bin_begin_;
   double bin_tokens_ = 0;
-  ServerUse before_;
+  ServerTally before_;
   bool finished_ = false;
 };
 

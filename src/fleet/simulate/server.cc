@@ -124,8 +124,8 @@ void Server::begin_serving() {
   }
 }
 
-ServerUse Server::use() const {
-  ServerUse use = ended_;
+ServerTally Server::use() const {
+  ServerTally use = ended_;
   for (const auto& one : instances_) {
     const EngineUse& engine = one->engine().use();
     use.busy += engine.busy;

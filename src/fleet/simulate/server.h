@@ -54,7 +54,7 @@ class ServerInstance {
 };
 
 /// What a server used until now.
-struct ServerUse {
+struct ServerTally {
   Joules busy = {};
   Joules idle = {};
   Joules transition = {};
@@ -81,7 +81,7 @@ class Server {
   const ServerShards& shards() const { return shards_; }
   std::vector<std::unique_ptr<ServerInstance>>& instances() { return instances_; }
   const std::vector<std::unique_ptr<ServerInstance>>& instances() const { return instances_; }
-  ServerUse use() const;
+  ServerTally use() const;
   /// Requests that it gave back, for whoever routes; taken by the call.
   std::vector<RequestSlot> take_returned();
 
@@ -100,7 +100,7 @@ class Server {
   std::optional<ServerShards> next_shards_;
   std::vector<std::unique_ptr<ServerInstance>> instances_;
   std::vector<RequestSlot> returned_;
-  ServerUse ended_;  ///< of instances that are no more, and of GPUs at rest
+  ServerTally ended_;  ///< of instances that are no more, and of GPUs at rest
 };
 
 }  // namespace perjoule

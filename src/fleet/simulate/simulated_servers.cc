@@ -172,10 +172,10 @@ std::vector<RequestSlot> SimulatedServers::give_up(Seconds now) {
   return all;
 }
 
-ServerUse SimulatedServers::use() const {
-  ServerUse sum;
+ServerTally SimulatedServers::use() const {
+  ServerTally sum;
   for (const auto& server : all_) {
-    const ServerUse use = server->use();
+    const ServerTally use = server->use();
     sum.busy += use.busy;
     sum.idle += use.idle;
     sum.transition += use.transition;

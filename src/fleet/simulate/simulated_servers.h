@@ -54,7 +54,7 @@ class SimulatedServers {
   /// Ends all: what is under way is given up.
   std::vector<RequestSlot> give_up(Seconds now);
 
-  ServerUse use() const;
+  ServerTally use() const;
   int on() const;
   const ServerChanges& changes() const { return changes_; }
 

@@ -15,13 +15,13 @@ LoadCurve nine_classes() {
   return load;
 }
 
-std::size_t class_of(std::int64_t prompt, std::int64_t output) {
-  return load_class(input_class(prompt), output_class(output));
+std::size_t class_of(const FleetRequest& request, OutputPredictor& predictor) {
+  return load_class(input_class(request.prompt), predictor.predict(request));
 }
 
 }  // namespace
 
-Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin) {
+Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredictor& predictor) {
   LoadCurve load = nine_classes();
   for (;;) {
     PJ_TRY(const std::optional<FleetRequest> request, stream.next());
@@ -31,17 +31,18 @@ Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin) {
       load.bins.push_back({bin * static_cast<double>(load.bins.size()), bin,
                            std::vector<double>(kLoadClasses, 0.0)});
     }
-    load.bins[at].tokens_per_s[class_of(request->prompt, request->output)] +=
+    load.bins[at].tokens_per_s[class_of(*request, predictor)] +=
         static_cast<double>(request->prompt) / bin.value();
   }
   if (load.bins.empty()) return Error::data_loss("the load has no request");
   return load;
 }
 
-LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const TokenLengths> lengths) {
+LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const TokenLengths> lengths,
+                        OutputPredictor& predictor) {
   std::vector<double> tokens(kLoadClasses, 0.0);  // of a request, in the mean
   for (const TokenLengths& one : lengths) {
-    tokens[class_of(one.prompt, one.output)] +=
+    tokens[class_of({Seconds(0), one.prompt, one.output}, predictor)] +=
         static_cast<double>(one.prompt) / static_cast<double>(lengths.size());
   }
   LoadCurve load = nine_classes();

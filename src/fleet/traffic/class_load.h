@@ -1,6 +1,7 @@
-// The load of each class over time, as controllers forecast it and fluid fleets take it.
+// The load of each class over time, as controllers forecast it: classes are those that requests are
+// predicted to be of, as no controller knows any other.
 //
-//   PJ_TRY(const LoadCurve load, class_load_of(*stream, Seconds(60)));
+//   PJ_TRY(const LoadCurve load, class_load_of(*stream, Seconds(60), *predictor));
 //   const ClassLoads most = peak_of(load);
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "base/units.h"
 #include "fleet/plan/load_curve.h"
 #include "fleet/traffic/load_class.h"
+#include "fleet/traffic/output_predictor.h"
 #include "fleet/traffic/request_stream.h"
 #include "workload/azure_trace.h"
 
@@ -21,9 +23,10 @@ using ClassLoads = std::array<double, kLoadClasses>;  ///< prompt tokens a secon
 
 /// Reads the stream to its end. Bins from 0 on, the last one whole. Errors of the stream,
 /// data_loss where it has no request. Memory: bins.
-Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin);
+Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredictor& predictor);
 /// Requests at these rates with lengths picked evenly from `lengths`, at least one.
-LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const TokenLengths> lengths);
+LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const TokenLengths> lengths,
+                        OutputPredictor& predictor);
 
 /// The highest of each class, and of their sum.
 ClassLoads peak_of(const LoadCurve& load);

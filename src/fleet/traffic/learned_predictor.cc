@@ -63,6 +63,7 @@ Result<LearnedPredictor> LearnedPredictor::train(std::span<const TokenLengths> l
   if (all < kFewest)
     return Error::invalid_argument("a predictor needs 100 requests or more to learn from");
   std::vector<std::pair<Features, Counts>> rows;
+  rows.reserve(by_length.size());
   for (const auto& [prompt, counts] : by_length) rows.emplace_back(features_of(prompt), counts);
   LearnedPredictor predictor;
   std::array<Features, kLengthClasses> speed = {};
