@@ -34,6 +34,7 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(fleet_profile_verb());
   verbs.push_back(fleet_plan_verb());
   verbs.push_back(fleet_simulate_verb());
+  verbs.push_back(fleet_control_verb());
   add_all(twin_verbs());
   return verbs;
 }

@@ -13,6 +13,7 @@ Verb bench_watch_verb();
 Verb compare_verb();
 Verb devices_verb();
 Verb doctor_verb();
+Verb fleet_control_verb();
 Verb fleet_plan_verb();
 Verb fleet_profile_verb();
 Verb fleet_simulate_verb();
