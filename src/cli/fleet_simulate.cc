@@ -86,14 +86,9 @@ Verb fleet_simulate_verb() {
   }
   verb.examples = {
       "perjoule fleet simulate AzureLLMInferenceTrace_conv.csv --scale 10",
-      "perjoule fleet simulate load_10min_digitised.csv --column conv_req_per_min --lengths "
-      "AzureLLMInferenceTrace_conv.csv --learn 5d --policy single-pool,all-knobs",
-      "perjoule fleet simulate --fluid AzureLLMInferenceTrace_conv.csv --scale 10 --profile "
-      "llama70b.csv",
-      "perjoule fleet simulate --fluid load_10min_digitised.csv --column conv_req_per_min "
-      "--tokens-per-request 1632 --epoch 30min --profile llama70b.csv",
-      "perjoule fleet simulate --fluid load.csv --profile llama70b.csv --servers 20 --policy "
-      "single-pool,joint --prices day_ahead.csv --gpu-hour-price 2.5 --json",
+      "perjoule fleet simulate week.csv --column conv_req_per_min --lengths conv.csv --learn 5d",
+      "perjoule fleet simulate --fluid conv.csv --scale 10 --profile llama70b.csv",
+      "perjoule fleet simulate --fluid load.csv --profile llama70b.csv --servers 20 --json",
   };
   verb.run = run;
   return verb;
