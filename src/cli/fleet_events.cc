@@ -144,7 +144,7 @@ Result<Question> read_question(const Arguments& arguments) {
   PJ_TRY(question.profile, read_profile(arguments, question));
   question.view.load = question.traffic.words;
   if (!arguments.has("learn"))
-    question.view.load.push_back("the load that is to come is known, of each class as predicted");
+    question.view.load.push_back("known beforehand, by the classes that are predicted");
   for (const Option& option : fleet_event_options()) {
     if (option.name != "timeline" && option.name != "classes")
       question.view.settings[option.name] = arguments.value(option.name);
@@ -201,6 +201,23 @@ Result<std::unique_ptr<LoadForecast>> make_forecast(const Question& question, co
       {.now = traffic.learnt.back().end});
 }
 
+/// What servers that stay as they are must carry: the peak of the load, or, where days before it
+/// were learnt, of the day that is expected of them.
+LoadCurve sizing_load(const Question& question, const LoadCurve& load,
+                      const LoadForecast& forecast) {
+  if (question.traffic.learnt.empty()) return load;
+  constexpr double kDay = 86'400;
+  const RateBin& first = question.traffic.learnt.front();
+  const Seconds step = first.end - first.begin;
+  LoadCurve day;
+  day.classes = load.classes;
+  for (Seconds at; at.value() < kDay; at += step) {
+    const ClassLoads loads = forecast.peak(at, at + step);
+    day.bins.push_back({at, step, {loads.begin(), loads.end()}});
+  }
+  return day;
+}
+
 std::vector<FluidBin> priced_bins(const FleetReport& report) {
   std::vector<FluidBin> bins;
   for (const FleetBin& bin : report.bins) {
@@ -233,8 +250,9 @@ Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& p
   setup.transitions = question.transitions;
   setup.capacity = &capacity;
   setup.forecast = forecast.get();
-  setup.peak = peak_of(load);
-  setup.peak_of_all = peak_of_all(load);
+  const LoadCurve sizing = sizing_load(question, load, *forecast);
+  setup.peak = peak_of(sizing);
+  setup.peak_of_all = peak_of_all(sizing);
   setup.predictor = predictor.get();
   setup.progress = [&](Seconds now) {
     progress.show(std::min(1.0, now.value() / end), policy.name);
