@@ -19,6 +19,8 @@ struct Served {
   std::vector<SplitPart> parts = {};
   double unserved = 0;  ///< prompt tokens a second
   double late = 0;
+  /// False also without tokens, where the servers are such as would be late.
+  bool in_time = true;
 };
 
 /// Of an epoch under a number of servers: first what is missed counts, then the goal.
@@ -127,9 +129,10 @@ class FluidRun {
       if (each > most) served.unserved = load - most * n;
       each = std::min(each, most);
       served.late = each * n;
+      served.in_time = false;
       use = servers.cheapest(each, rule);
     }
-    if (!use) return {Watts(), {}, load, 0};
+    if (!use) return {Watts(), {}, load, 0, false};
     served.power = use->power * n;
     served.parts = {{use->curve, n}};
     return served;
@@ -160,7 +163,7 @@ class FluidRun {
         power = equal.power.value();
         sum.missed_tokens += (equal.unserved + equal.late) * seconds;
         // A bin without tokens may have servers that nothing describes within the latencies.
-        if (equal.late > 0 || equal.unserved > 0 || equal.parts.empty())
+        if (!equal.in_time || equal.unserved > 0)
           sum.missed_tokens += std::numeric_limits<double>::min();
       }
       sum.energy += power * seconds;
@@ -217,7 +220,7 @@ class FluidRun {
     report_.tokens += load * seconds;
     report_.unserved_tokens += now.unserved * seconds;
     report_.late_tokens += now.late * seconds;
-    report_.missed_bins += now.unserved > 0 || now.late > 0 || now.parts.empty();
+    report_.missed_bins += !now.in_time || now.unserved > 0;
     for (const SplitPart& part : now.parts) {
       server_seconds_[part.curve] += part.servers * seconds;
       const ServingPoint& first = pool_.servers_.curve(part.curve).points.front();

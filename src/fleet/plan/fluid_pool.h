@@ -58,7 +58,7 @@ struct FluidReport {
   double late_tokens = 0;
   std::vector<ChoiceShare> shares = {};  ///< largest first
   std::vector<FluidBin> bins = {};
-  std::size_t missed_bins = 0;  ///< with unserved or late tokens, or servers that nothing describes
+  std::size_t missed_bins = 0;  ///< with unserved or late tokens, or servers that would be late
 
   /// Share of the tokens that were served within the latencies; 1 where none came.
   double attainment() const;
