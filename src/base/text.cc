@@ -82,6 +82,15 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+std::optional<double> parse_share(std::string_view text) {
+  text = trim(text);
+  const bool is_percent = text.ends_with('%');
+  if (is_percent) text = trim(text.substr(0, text.size() - 1));
+  const auto number = parse_number(text);
+  if (number && is_percent) return *number / 100;
+  return number;
+}
+
 std::optional<double> leading_number(std::string_view text) {
   const auto head = number_head(trim(text));
   if (!head) return std::nullopt;

@@ -25,6 +25,8 @@ bool equals_ignoring_case(std::string_view a, std::string_view b);
 /// words.
 std::optional<double> parse_number(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);
+/// "5%", "5 %" or "0.05" as 0.05; whether it may be below 0 or above 1 is for the caller to say.
+std::optional<double> parse_share(std::string_view text);
 /// The number a text begins with ("300 W" gives 300).
 std::optional<double> leading_number(std::string_view text);
 

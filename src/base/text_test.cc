@@ -102,5 +102,14 @@ TEST(Text, CountsAreWrittenAsPeopleSayThem) {
 }
 
 TEST(Text, WidthCountsCharactersNotBytes) { EXPECT_EQ(display_width("µJ"), 2U); }
+TEST(ParseShare, PercentOrNumber) {
+  EXPECT_EQ(parse_share("5%"), 0.05);
+  EXPECT_EQ(parse_share(" 95 % "), 0.95);
+  EXPECT_EQ(parse_share("0.05"), 0.05);
+  EXPECT_EQ(parse_share("-3%"), -0.03);
+  for (const char* text : {"", "%", "x%", "5%%", "nan%", "1e400", "5 % of it"})
+    EXPECT_EQ(parse_share(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace perjoule

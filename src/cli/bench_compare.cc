@@ -18,10 +18,8 @@ namespace {
 /// "5%" or "0.05".
 Result<double> read_share(const Arguments& arguments) {
   const std::string word = arguments.value("fail-above");
-  const bool is_percent = !word.empty() && word.back() == '%';
-  const auto number =
-      parse_number(std::string_view(word).substr(0, word.size() - (is_percent ? 1 : 0)));
-  if (number && *number >= 0) return is_percent ? *number / 100 : *number;
+  const auto share = parse_share(word);
+  if (share && *share >= 0) return *share;
   return Error::invalid_argument("--fail-above " + word + ": not a share", "5% or 0.05");
 }
 

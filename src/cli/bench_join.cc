@@ -38,18 +38,12 @@ Result<std::optional<Boundary>> boundary_from(const Arguments& arguments) {
 Result<std::optional<double>> gain_from(const Arguments& arguments) {
   const std::string given = arguments.value("gain");
   if (given.empty()) return std::optional<double>();
-  std::string_view text = trim(given);
-  double unit = 1;
-  if (text.ends_with('%')) {
-    text = trim(text.substr(0, text.size() - 1));
-    unit = 0.01;
-  }
-  const auto value = parse_number(text);
-  if (!value || !(*value >= 0 && *value * unit < 1)) {
+  const auto value = parse_share(given);
+  if (!value || !(*value >= 0 && *value < 1)) {
     return Error::invalid_argument(fmt::format("--gain {}: not a share from 0 to 1", given),
                                    "1% or 0.01");
   }
-  return std::optional<double>(*value * unit);
+  return value;
 }
 
 Result<std::optional<Seconds>> offset_from(const Arguments& arguments, std::string_view option) {

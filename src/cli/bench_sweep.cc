@@ -174,14 +174,11 @@ Result<ChoiceWords> read_choice(const Arguments& arguments) {
   if (words.deadline && !(words.deadline->value() > 0))
     return Error::invalid_argument("--deadline " + arguments.value("deadline") + ": not above 0");
   if (arguments.has("goodput")) {
-    std::string text = arguments.value("goodput");
-    const bool is_percent = !text.empty() && text.back() == '%';
-    if (is_percent) text.pop_back();
-    const auto share = parse_number(text);
-    if (!share || !(*share >= 0) || *share > (is_percent ? 100 : 1))
+    const auto share = parse_share(arguments.value("goodput"));
+    if (!share || !(*share >= 0) || *share > 1)
       return Error::invalid_argument("--goodput " + arguments.value("goodput") + ": not a share",
                                      "95% or 0.95, of requests within the file's --limit");
-    words.goodput = is_percent ? *share / 100 : *share;
+    words.goodput = *share;
   }
   return words;
 }

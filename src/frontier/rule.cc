@@ -10,7 +10,7 @@ namespace perjoule {
 
 namespace {
 
-Result<double> parse_share(std::string_view value) {
+Result<double> parse_eta(std::string_view value) {
   const auto number = parse_number(trim(value));
   if (!number || *number < 0 || *number > 1) {
     return Error::invalid_argument(fmt::format("eta: not between 0 and 1: '{}'", value),
@@ -62,7 +62,7 @@ Result<Rule> parse_rule(std::string_view word, std::string_view value) {
     return PowerBudget{at_most};
   }
   if (word == "eta") {
-    PJ_TRY(const double eta, parse_share(value));
+    PJ_TRY(const double eta, parse_eta(value));
     return EtaCost{eta, std::nullopt};
   }
   if (word == "slowdown") {
