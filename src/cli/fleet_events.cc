@@ -30,8 +30,8 @@ struct Question {
   FleetTraffic traffic;
   std::vector<std::shared_ptr<const StepModel>> models;
   ServingProfile profile;
-  std::string predictor;
-  std::string train;
+  std::optional<Confusion> confusion;       ///< of a predictor that errs
+  std::optional<LearnedPredictor> learned;  ///< neither: one that is always right
   int most_servers = 1000;
   EngineLimits limits = {.most_running = 256, .step_tokens = 512};
   ServiceLevels levels = dynamo_levels();
@@ -39,16 +39,9 @@ struct Question {
   FleetEventsView view;
 };
 
-/// "95%", "0.95".
 Result<double> share(const Arguments& arguments, std::string_view option) {
-  std::string word = arguments.value(option);
-  double unit = 1;
-  if (!word.empty() && word.back() == '%') {
-    word.pop_back();
-    unit = 0.01;
-  }
-  const auto value = parse_number(word);
-  if (value && *value > 0 && *value * unit <= 1) return *value * unit;
+  const auto value = parse_share(arguments.value(option));
+  if (value && *value > 0 && *value <= 1) return *value;
   return tl::unexpected(unfit(arguments, option, "a share above 0 and up to 100%"));
 }
 
@@ -112,6 +105,41 @@ Result<ServingProfile> read_profile(const Arguments& arguments, const Question& 
   return profile_of_engines(question.models, question.traffic.lengths, trials);
 }
 
+/// "oracle", "wrong:40%", "learned", or the file of one that was kept.
+Outcome read_predictor(const Arguments& arguments, Question& question) {
+  const std::string word = arguments.value("predictor");
+  constexpr std::string_view kWrong = "wrong:";
+  if (word.starts_with(kWrong)) {
+    const auto wrong = parse_share(std::string_view(word).substr(kWrong.size()));
+    if (!wrong || !(*wrong >= 0 && *wrong <= 1))
+      return tl::unexpected(unfit(arguments, "predictor", "a share between 0 and 1: wrong:40%"));
+    question.confusion = even_confusion(*wrong);
+  } else if (word == "learned") {
+    const std::string trace = arguments.value("train");
+    if (trace.empty())
+      return Error::invalid_argument("--predictor learned: from which trace?", "--train TRACE");
+    PJ_TRY(const std::vector<TokenLengths> lengths, read_lengths(trace));
+    PJ_TRY(question.learned, LearnedPredictor::train(lengths));
+    question.view.notes.push_back(fmt::format(
+        "output lengths predicted from prompt lengths, learnt from {}: {:.1f} % right there",
+        printable(trace), 100 * question.learned->accuracy(lengths).right));
+  } else if (word != "oracle") {
+    const auto text = read_file(word);
+    if (!text)
+      return Error::invalid_argument(
+          "--predictor " + word + ": no such predictor or file",
+          "oracle, wrong:SHARE, learned, or what --keep-predictor wrote");
+    auto kept = LearnedPredictor::parse(*text);
+    if (!kept) return fail(kept, "--predictor " + word);
+    question.learned = std::move(*kept);
+  }
+  if (!arguments.has("keep-predictor")) return {};
+  if (!question.learned)
+    return Error::invalid_argument("--keep-predictor: there is none that was learnt",
+                                   "--predictor learned --train TRACE");
+  return write_file_atomically(arguments.value("keep-predictor"), question.learned->text());
+}
+
 Result<Question> read_question(const Arguments& arguments) {
   Question question;
   PJ_TRY(question.policies, read_policies(arguments));
@@ -127,8 +155,7 @@ Result<Question> read_question(const Arguments& arguments) {
          number_within(arguments, "step-tokens", 1, 65'536, "a number from 1 to 65536"));
   question.limits.step_tokens = static_cast<std::int64_t>(chunk);
   PJ_TRY(question.levels, read_levels(arguments));
-  question.predictor = arguments.value("predictor");
-  question.train = arguments.value("train");
+  PJ_CHECK(read_predictor(arguments, question));
   if (arguments.has("gpu-hour-price")) {
     PJ_TRY(question.view.gpu_hour_price,
            number_within(arguments, "gpu-hour-price", 0, 1e9, "a price"));
@@ -146,43 +173,21 @@ Result<Question> read_question(const Arguments& arguments) {
   if (!arguments.has("learn"))
     question.view.load.push_back("known beforehand, by the classes that are predicted");
   for (const Option& option : fleet_event_options()) {
-    if (option.name != "timeline" && option.name != "classes")
+    if (option.name != "timeline" && option.name != "classes" && option.name != "keep-predictor")
       question.view.settings[option.name] = arguments.value(option.name);
   }
   for (const char* const name : {"scale", "column", "servers", "profile"})
     question.view.settings[name] = arguments.value(name);
-  question.view.notes = question.profile.notes;
+  question.view.notes.insert(question.view.notes.end(), question.profile.notes.begin(),
+                             question.profile.notes.end());
   return question;
 }
 
-/// "oracle", "wrong:40%", "learned", or a file.
-Result<std::unique_ptr<OutputPredictor>> make_predictor(const Question& question,
-                                                        std::vector<std::string>& notes) {
-  const std::string& word = question.predictor;
-  if (word == "oracle") return oracle_predictor();
-  constexpr std::string_view kWrong = "wrong:";
-  if (word.rfind(kWrong, 0) == 0) {
-    std::string rest = word.substr(kWrong.size());
-    const bool percent = !rest.empty() && rest.back() == '%';
-    if (percent) rest.pop_back();
-    const auto value = parse_number(rest);
-    if (!value)
-      return Error::invalid_argument("--predictor " + word + ": wrong:40% or wrong:0.4 is meant");
-    return confused_predictor(even_confusion(percent ? *value / 100 : *value),
-                              question.traffic.seed);
-  }
-  if (word == "learned") {
-    if (question.train.empty())
-      return Error::invalid_argument("--predictor learned: from which trace?", "--train TRACE");
-    PJ_TRY(const std::vector<TokenLengths> lengths, read_lengths(question.train));
-    PJ_TRY(LearnedPredictor predictor, LearnedPredictor::train(lengths));
-    notes.push_back(fmt::format(
-        "output lengths predicted from prompt lengths, learnt from {}: {:.1f} % right there",
-        printable(question.train), 100 * predictor.accuracy(lengths).right));
-    return std::make_unique<LearnedPredictor>(std::move(predictor));
-  }
-  return Error::invalid_argument("--predictor " + word + ": no such predictor",
-                                 "oracle, wrong:SHARE or learned");
+/// A fresh one, with the same draws each time.
+Result<std::unique_ptr<OutputPredictor>> make_predictor(const Question& question) {
+  if (question.learned) return std::make_unique<LearnedPredictor>(*question.learned);
+  if (question.confusion) return confused_predictor(*question.confusion, question.traffic.seed);
+  return oracle_predictor();
 }
 
 /// More than these no engine holds.
@@ -231,11 +236,10 @@ std::vector<FluidBin> priced_bins(const FleetReport& report) {
 }
 
 Result<FleetEventsRow> run_policy(const Question& question, const FleetPolicy& policy,
-                                  const EngineCapacity& capacity, FleetEventsView& view) {
+                                  const EngineCapacity& capacity) {
   // What is known of the load has draws of the predictor of its own.
-  std::vector<std::string> notes;
-  PJ_TRY(const auto before, make_predictor(question, notes));
-  PJ_TRY(const auto predictor, make_predictor(question, view.notes));
+  PJ_TRY(const auto before, make_predictor(question));
+  PJ_TRY(const auto predictor, make_predictor(question));
   PJ_TRY(const LoadCurve load, question.traffic.load(*before, most_tokens(question)));
   PJ_TRY(const auto forecast, make_forecast(question, load, *before));
   PJ_TRY(const auto stream, question.traffic.stream());
@@ -290,8 +294,9 @@ std::vector<Option> fleet_event_options() {
       {"lengths", "TRACE", "whose lengths the requests of a table of rates have"},
       {"learn", "TIME",
        "so much of a table of rates is learnt as a daily template; else it is known"},
-      {"predictor", "NAME", "of output lengths: oracle, wrong:SHARE, learned", "oracle"},
+      {"predictor", "NAME", "of output lengths: oracle, wrong:SHARE, learned, or a FILE", "oracle"},
       {"train", "TRACE", "what a learned predictor learns from"},
+      {"keep-predictor", "FILE", "write what was learnt there, for --predictor FILE"},
       {"outliving", "WHAT", "requests longer than predicted: keep, speed-up or move", "keep"},
       {"margin", "FACTOR", "capacity over the load that is expected", "1.1"},
       {"squash-after", "TIME", "give a request up that has no token by then", "60s"},
@@ -314,9 +319,7 @@ Result<int> run_fleet_events(const Arguments& arguments) {
   std::vector<FleetEventsRow> rows;
   int status = kDone;
   for (const FleetPolicy& policy : question.policies) {
-    FleetEventsView view = question.view;
-    auto row = run_policy(question, policy, capacity, view);
-    if (rows.empty()) question.view.notes = view.notes;
+    auto row = run_policy(question, policy, capacity);
     if (!row && row.error().code == ErrorCode::kOutOfRange) {
       complain("fleet simulate: " + row.error().text());
       status = kAnswerIsNo;

@@ -6,6 +6,7 @@
 
 #include "base/energy_json.h"
 #include "base/text.h"
+#include "cli/fleet_cost_view.h"
 #include "cli/fleet_options.h"
 #include "cli/table.h"
 
@@ -13,7 +14,6 @@ namespace perjoule::cli {
 namespace {
 
 constexpr auto kRight = Table::Align::kRight;
-constexpr double kHour = 3600;
 
 std::string latency(double seconds) {
   return std::isnan(seconds) ? std::string("-") : to_text(Seconds(seconds), 3);
@@ -28,8 +28,11 @@ bool keeps(const FleetEventsView& view, const FleetReport& report) {
   return report.all().attainment() >= view.least_attainment;
 }
 
-double gpu_cost_per_hour(const FleetEventsView& view, const FleetReport& report) {
-  return *view.gpu_hour_price * report.mean_servers * report.gpus_per_server;
+FleetHourlyCost cost_of(const FleetEventsView& view, const FleetEventsRow& row) {
+  FleetHourlyCost cost{row.cost, row.report.duration, {}};
+  if (view.gpu_hour_price)
+    cost.gpus = *view.gpu_hour_price * row.report.mean_servers * row.report.gpus_per_server;
+  return cost;
 }
 
 Table policy_table(const FleetEventsView& view, const std::vector<FleetEventsRow>& rows) {
@@ -38,11 +41,7 @@ Table policy_table(const FleetEventsView& view, const std::vector<FleetEventsRow
       {"IDLE", kRight},     {"CHANGES", kRight}, {"SERVERS", kRight}, {"PEAK", kRight},
       {"TTFT P50", kRight}, {"P99", kRight},     {"TBT P50", kRight}, {"P99", kRight},
       {"W P50", kRight},    {"P99", kRight}};
-  if (rows.front().cost) {
-    columns.push_back({"ELECTRICITY/H", kRight});
-    columns.push_back({"CARBON/H", kRight});
-  }
-  if (view.gpu_hour_price) columns.push_back({"GPUS/H", kRight});
+  add_columns(cost_of(view, rows.front()), columns);
   Table table(std::move(columns));
   for (const FleetEventsRow& row : rows) {
     const FleetReport& report = row.report;
@@ -62,14 +61,7 @@ Table policy_table(const FleetEventsView& view, const std::vector<FleetEventsRow
         latency(all.tbt.percentile(99)),
         to_text(report.power_percentile(50), 3),
         to_text(report.power_percentile(99), 3)};
-    if (row.cost) {
-      const double hours = report.duration.value() / kHour;
-      cells.push_back(row.cost->cost ? fixed(*row.cost->cost / hours, 2) : "-");
-      cells.push_back(row.cost->carbon
-                          ? fmt::format("{:.4g} kg", row.cost->carbon->value() / hours / 1000)
-                          : "-");
-    }
-    if (view.gpu_hour_price) cells.push_back(fixed(gpu_cost_per_hour(view, report), 2));
+    add_cells(cost_of(view, row), cells);
     table.add(std::move(cells));
   }
   return table;
@@ -192,12 +184,7 @@ Json row_json(const FleetEventsView& view, const FleetEventsRow& row, const Flee
   json["reshards"] = report.reshards;
   json["clock_changes"] = report.clock_changes;
   json["most_live_requests"] = report.most_live;
-  if (row.cost) {
-    const double hours = report.duration.value() / kHour;
-    json["electricity_per_hour"] = row.cost->cost ? Json(*row.cost->cost / hours) : Json();
-    json["carbon_g_per_hour"] = row.cost->carbon ? Json(row.cost->carbon->value() / hours) : Json();
-  }
-  if (view.gpu_hour_price) json["gpu_cost_per_hour"] = gpu_cost_per_hour(view, report);
+  add_members(cost_of(view, row), json);
   return json;
 }
 

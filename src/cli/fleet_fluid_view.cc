@@ -6,6 +6,7 @@
 
 #include "base/energy_json.h"
 #include "base/text.h"
+#include "cli/fleet_cost_view.h"
 #include "cli/fleet_options.h"
 #include "cli/table.h"
 
@@ -13,12 +14,11 @@ namespace perjoule::cli {
 namespace {
 
 constexpr auto kRight = Table::Align::kRight;
-constexpr double kHour = 3600;
 
-double hours_of(const FluidReport& report) {
-  double seconds = 0;
-  for (const FluidBin& bin : report.bins) seconds += bin.duration.value();
-  return seconds / kHour;
+Seconds time_of(const FluidReport& report) {
+  Seconds time;
+  for (const FluidBin& bin : report.bins) time += bin.duration;
+  return time;
 }
 
 /// How much of the fleet's energy at all is saved; negative where more is taken.
@@ -30,8 +30,11 @@ double above_joint(const FluidView& view, const FluidReport& report) {
   return report.energy.joules / view.joint - 1;
 }
 
-double gpu_cost_per_hour(const FluidView& view, const FluidReport& report) {
-  return *view.gpu_hour_price * report.mean_servers * view.fleet.gpus_per_server();
+FleetHourlyCost cost_of(const FluidView& view, const FluidRow& row) {
+  FleetHourlyCost cost{row.cost, time_of(row.report), {}};
+  if (view.gpu_hour_price)
+    cost.gpus = *view.gpu_hour_price * row.report.mean_servers * view.fleet.gpus_per_server();
+  return cost;
 }
 
 /// Who misses tokens may draw less for that alone.
@@ -41,11 +44,7 @@ Table policy_table(const FluidView& view, const std::vector<FluidRow>& rows) {
   std::vector<Table::Column> columns = {
       {"POLICY"},          {"ENERGY", kRight}, {"SAVED", kRight},  {"ABOVE JOINT", kRight},
       {"SERVERS", kRight}, {"PEAK", kRight},   {"IN TIME", kRight}};
-  if (rows.front().cost) {
-    columns.push_back({"ELECTRICITY/H", kRight});
-    columns.push_back({"CARBON/H", kRight});
-  }
-  if (view.gpu_hour_price) columns.push_back({"GPUS/H", kRight});
+  add_columns(cost_of(view, rows.front()), columns);
   Table table(std::move(columns));
   for (const FluidRow& row : rows) {
     const FluidReport& report = row.report;
@@ -57,14 +56,7 @@ Table policy_table(const FluidView& view, const std::vector<FluidRow>& rows) {
         fixed(report.mean_servers, 3),
         std::to_string(report.peak_servers),
         percent(report.attainment(), 2)};
-    if (row.cost) {
-      const double hours = hours_of(report);
-      cells.push_back(row.cost->cost ? fixed(*row.cost->cost / hours, 2) : "-");
-      cells.push_back(row.cost->carbon
-                          ? fmt::format("{:.4g} kg", row.cost->carbon->value() / hours / 1000)
-                          : "-");
-    }
-    if (view.gpu_hour_price) cells.push_back(fixed(gpu_cost_per_hour(view, report), 2));
+    add_cells(cost_of(view, row), cells);
     table.add(std::move(cells));
   }
   return table;
@@ -191,12 +183,7 @@ Json row_json(const FluidView& view, const FluidRow& row, const FluidReport& fir
   json["unserved_tokens"] = report.unserved_tokens;
   json["late_tokens"] = report.late_tokens;
   json["missed_bins"] = bins_json(report, false);
-  if (row.cost) {
-    const double hours = hours_of(report);
-    json["electricity_per_hour"] = row.cost->cost ? Json(*row.cost->cost / hours) : Json();
-    json["carbon_g_per_hour"] = row.cost->carbon ? Json(row.cost->carbon->value() / hours) : Json();
-  }
-  if (view.gpu_hour_price) json["gpu_cost_per_hour"] = gpu_cost_per_hour(view, report);
+  add_members(cost_of(view, row), json);
   json["choices"] = Json::array();
   for (const ChoiceShare& choice : report.shares) json["choices"].push_back(share_json(choice));
   if (bins) json["bins"] = bins_json(report, true);

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import subprocess
 import unittest
 
 from command import CommandTest, main
@@ -73,6 +74,12 @@ class FleetEvents(CommandTest):
         learned = self.simulated(*words, "learned", "--train", path)
         self.assertEqual(learned["policies"][0]["mispredicted"], 0)
         self.assertIn("100.0 % right", " ".join(learned["notes"]))
+        kept = str(self.folder / "kept.json")
+        self.simulated(*words, "learned", "--train", path, "--keep-predictor", kept)
+        again = self.simulated(*words, kept)
+        self.assertEqual(again["policies"], learned["policies"])
+        self.refused(2, *words, "oracle", "--keep-predictor", kept, wanted=("--train",))
+        self.refused(3, *words, self.write("none.json", "{}"), wanted=("not an output predictor",))
         moved = self.simulated(*words, "wrong:40%", "--outliving", "move")["policies"][0]
         self.assertEqual(moved["all"]["done"], 2000)
 
@@ -133,6 +140,12 @@ class FleetEvents(CommandTest):
         loose = self.simulated(path, "--first-token", "10s,10s,10s", "--between-tokens", "1s", "--policy", "all-knobs")
         self.assertEqual(loose["policies"][0]["all"]["attainment"], 1)
         self.assertEqual(loose["settings"]["between-tokens"], "1s")
+
+    @unittest.skipUnless(CONVERSATIONS.exists() or os.environ.get("PERJOULE_DATA"), "no data sets: set PERJOULE_DATA")
+    def test_the_shipped_tables_are_what_their_script_makes(self):
+        script = pathlib.Path(__file__).resolve().parents[2] / "tools/fleet_tables"
+        made = subprocess.run([script, DATA, "--check"], capture_output=True, text=True, check=False)
+        self.assertEqual(made.returncode, 0, made.stderr)
 
     @unittest.skipUnless(CONVERSATIONS.exists() or os.environ.get("PERJOULE_DATA"), "no data sets: set PERJOULE_DATA")
     def test_azures_conversations_times_ten(self):
