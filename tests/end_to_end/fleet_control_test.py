@@ -98,7 +98,7 @@ class Controller:
     def find(self, **wanted):
         return [one for one in list(self.documents) if all(one.get(name) == value for name, value in wanted.items())]
 
-    def wait_for(self, count=1, seconds=25, **wanted):
+    def wait_for(self, count=1, seconds=60, **wanted):
         give_up = time.monotonic() + seconds
         while len(found := self.find(**wanted)) < count:
             assert time.monotonic() < give_up and self.process.poll() is None, (wanted, self.process.poll(), self.documents)
@@ -246,7 +246,7 @@ class Scenes:
                           profile(most_low=450, most_high=450))
         with servers(ports[:1]):
             control = Controller(path)
-            with load(ports[0], 8, 50):
+            with load(ports[0], 8, 150):  # some four times what one carries, were it to last
                 begun = control.wait_for(event="start", subject="n1", result="begun")[0]
                 assert begun["why"]["load_tps"] > 400, begun
                 control.wait_for(event="note", subject="n1", text="serves")
@@ -256,7 +256,7 @@ class Scenes:
             control.wait_for(event="stop", result="done")
             stopped = control.find(event="stop", result="done")[0]["subject"]
             assert stopped == "n1" and (self.folder / "stopped").read_text() == "engine-1\n", control.documents
-            with load(ports[0], 8, 50):
+            with load(ports[0], 8, 150):
                 control.wait_for(count=2, event="note", subject="n1", text="serves")
                 control.end()
             # As it was found: on the one, off the other.
@@ -270,7 +270,7 @@ class Scenes:
         for hook, words in (("echo no such unit >&2; exit 3", ("status 3", "no such unit")), ("sleep 60", ("longer than 1.00 s",))):
             path = self.write(fleet(ports, "scale-inst", periods, f'[hooks]\nstart = "{hook}"\nstop = "true"\nwithin = "1s"', ("on", "off")),
                               profile(most_low=450, most_high=450))
-            with servers(ports[:1]), load(ports[0], 8, 50):
+            with servers(ports[:1]), load(ports[0], 8, 150):
                 control = Controller(path)
                 for event in control.wait_for(count=2, event="start", subject="n1", result="failed"):
                     assert all(word in event["failure"] for word in words), event
