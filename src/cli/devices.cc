@@ -8,6 +8,7 @@
 #include "cli/verbs.h"
 #include "device/discovery.h"
 #include "meter/calibration.h"
+#include "meter/machine_json.h"
 
 namespace perjoule::cli {
 namespace {
@@ -35,107 +36,23 @@ std::string range_in_words(const KnobInfo& info) {
   return fmt::format("{} to {} {}", info.minimum, info.maximum, info.unit);
 }
 
-/// The sources as their calibrations leave them (doctor --calibrate), as every verb measures them.
-class Calibrated {
- public:
-  Calibrated() {
-    auto kept = load_calibrations(calibration_path());
-    if (kept) {
-      all_ = std::move(*kept);
-    } else {
-      complain("calibrations left out: " + kept.error().text());
-    }
-  }
-  const Calibration* find(const SourceInfo& info) const {
-    for (const Calibration& one : all_) {
-      if (one.source == info.id) return &one;
-    }
-    return nullptr;
-  }
-  SourceInfo info(const SourceInfo& info) const {
-    const Calibration* one = find(info);
-    return one == nullptr ? info : calibrated(info, *one);
-  }
-
- private:
-  std::vector<Calibration> all_;
-};
-
-Json source_json(const SourceInfo& plain, const Calibrated& calibrations) {
-  const SourceInfo s = calibrations.info(plain);
-  Json row = Json::object();
-  row["id"] = s.id;
-  row["kind"] = s.kind == SourceKind::kEnergyCounter ? "energy_counter" : "power_gauge";
-  row["backend"] = s.backend;
-  row["scope"] = s.scope;
-  row["status"] = name_of(s.status);
-  row["boundary"] = name_of(s.boundary);
-  row["tick_s"] = s.tick.value();
-  row["averaging_s"] = s.averaging.value();
-  row["coverage"] = s.coverage;
-  row["quantum"] = s.quantum;
-  row["gain"] = s.gain;
-  row["offset_w"] = s.offset.value();
-  row["overlaps"] = s.overlaps.empty() ? Json() : Json(s.overlaps);
-  const Calibration* calibration = calibrations.find(plain);
-  row["calibration"] = calibration == nullptr ? Json() : to_json(*calibration);
-  return row;
+/// doctor --calibrate's, as every verb measures by them.
+std::vector<Calibration> kept_calibrations() {
+  auto kept = load_calibrations(calibration_path());
+  if (kept) return std::move(*kept);
+  complain("calibrations left out: " + kept.error().text());
+  return {};
 }
 
-Json document(const Inventory& machine, const Calibrated& calibrations) {
+Json document(const Inventory& machine, const std::vector<Calibration>& calibrations) {
   Json json = Json::object();
   json["schema"] = "perjoule.devices.v1";
-  json["devices"] = Json::array();
-  for (const auto& device : machine.devices) {
-    const DeviceInfo& info = device->info();
-    Json one = Json::object();
-    one["id"] = info.id;
-    one["kind"] = name_of(info.kind);
-    one["name"] = info.name;
-    one["vendor"] = info.vendor;
-    one["driver"] = info.driver;
-    one["index"] = info.index;
-    one["uuid"] = info.uuid;
-    one["pci"] = info.pci;
-    one["note"] = info.note;
-    one["sources"] = Json::array();
-    for (Source* source : device->sources()) {
-      one["sources"].push_back(source_json(source->info(), calibrations));
-    }
-    one["knobs"] = Json::array();
-    for (Knob* knob : device->knobs()) {
-      const KnobInfo& k = knob->info();
-      Json row = Json::object();
-      row["id"] = k.id;
-      row["name"] = k.name;
-      row["unit"] = k.unit;
-      row["minimum"] = k.minimum;
-      row["maximum"] = k.maximum;
-      row["default"] = k.default_value;
-      if (!k.choices.empty()) {
-        row["choices"] = Json::array();
-        for (const std::string& choice : k.choices) row["choices"].push_back(choice);
-        row["combinable"] = k.combinable;
-      }
-      const auto value = knob->get();
-      row["value"] = value ? Json(*value) : Json();
-      one["knobs"].push_back(std::move(row));
-    }
-    json["devices"].push_back(std::move(one));
-  }
-  json["problems"] = Json::array();
-  for (const Problem& problem : machine.problems) {
-    Json one = Json::object();
-    one["subject"] = problem.subject;
-    one["code"] = name_of(problem.error.code);
-    one["message"] = problem.error.message;
-    one["remedy"] = problem.error.remedy;
-    json["problems"].push_back(std::move(one));
-  }
+  json["devices"] = devices_json(machine, calibrations);
+  json["problems"] = problems_json(machine.problems);
   return json;
 }
 
-void print_tables(const Inventory& machine, const Calibrated& calibrations) {
+void print_tables(const Inventory& machine, const std::vector<Calibration>& calibrations) {
   Table devices({{"DEVICE"}, {"NAME"}, {"DRIVER"}, {"NOTE"}});
   Table sources({{"SOURCE"},
                  {"TELLS"},
@@ -153,8 +70,9 @@ void print_tables(const Inventory& machine, const Calibrated& calibrations) {
     const DeviceInfo& info = device->info();
     devices.add({info.id, info.name, info.driver, info.note});
     for (Source* source : device->sources()) {
-      const SourceInfo s = calibrations.info(source->info());
-      if (const Calibration* one = calibrations.find(s)) {
+      SourceInfo s = source->info();
+      if (const Calibration* const one = find_calibration(calibrations, s)) {
+        s = calibrated(s, *one);
         corrections += fmt::format("{}: calibrated: true power = {:.4f} x reading {:+.3g} W\n",
                                    s.id, one->scale, one->shift.value());
       }
@@ -194,7 +112,7 @@ Verb devices_verb() {
     options.node_meters = arguments.has("node-meters");
     PJ_TRY(const Inventory machine, look_at_machine(clock, options));
     tell(replay_dead(journal_folder(), machine));
-    const Calibrated calibrations;
+    const std::vector<Calibration> calibrations = kept_calibrations();
     if (arguments.json()) {
       print(document(machine, calibrations).dump(2) + "\n");
     } else {

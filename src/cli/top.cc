@@ -9,12 +9,12 @@
 #include <cmath>
 #include <csignal>
 
-#include "base/energy_json.h"
 #include "base/text.h"
 #include "cli/machine.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "device/selection.h"
+#include "meter/power_json.h"
 #include "meter/power_view.h"
 #include "meter/sampler.h"
 #include "meter/signals.h"
@@ -98,44 +98,6 @@ std::string picture_text(const PowerPicture& picture, std::size_t rows) {
          device_lines(picture) + "\n" + process_lines(picture, rows);
 }
 
-Json picture_json(const PowerPicture& picture) {
-  Json json = Json::object();
-  json["schema"] = "perjoule.top.v1";
-  json["span_s"] = picture.span.value();
-  json["total_w"] = picture.total.value();
-  json["status"] = picture.energy.status_text();
-  json["unattributed_w"] = picture.unattributed.value();
-  json["devices"] = Json::array();
-  for (const DevicePower& device : picture.devices) {
-    Json one = Json::object();
-    one["id"] = device.info.id;
-    one["name"] = device.info.name;
-    one["power_w"] = device.power.value();
-    one["energy"] = to_json(device.energy);
-    one["utilisation"] = device.state.utilisation ? Json(*device.state.utilisation) : Json();
-    one["temperature_c"] = device.state.temperature ? Json(*device.state.temperature) : Json();
-    one["clock_mhz"] = device.state.clock ? Json(in_megahertz(*device.state.clock)) : Json();
-    one["power_limit_w"] =
-        device.state.power_limit ? Json(device.state.power_limit->value()) : Json();
-    one["throttle_reasons"] = Json::array();
-    for (const std::string& reason : device.state.throttle_reasons)
-      one["throttle_reasons"].push_back(reason);
-    json["devices"].push_back(std::move(one));
-  }
-  json["processes"] = Json::array();
-  for (const ProcessPower& process : picture.processes) {
-    Json one = Json::object();
-    one["pid"] = process.pid;
-    one["name"] = process.name;
-    one["cgroup"] = process.cgroup;
-    one["cpu_share"] = process.cpu_share;
-    one["cpu_power_w"] = process.cpu_power.value();
-    one["gpu_power_w"] = process.gpu_power.value();
-    json["processes"].push_back(std::move(one));
-  }
-  return json;
-}
-
 /// The terminal without echo and line buffering, so that a key ends the view; as found afterwards.
 class RawTerminal {
  public:
@@ -180,6 +142,13 @@ bool wait_for_next(const SignalWatch& signals, Seconds every) {
   return true;
 }
 
+Json top_document(const PowerPicture& picture) {
+  Json json = Json::object();
+  json["schema"] = "perjoule.top.v1";
+  add_picture(json, picture);
+  return json;
+}
+
 Result<int> run_top(const Arguments& arguments) {
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
   if (every->value() < 0.05 || every->value() > 3600) {
@@ -210,7 +179,7 @@ Result<int> run_top(const Arguments& arguments) {
   while (left != 0 && wait_for_next(signals, *every)) {
     PJ_TRY(const PowerPicture picture, view.refresh());
     if (arguments.json()) {
-      print(picture_json(picture).dump() + "\n");
+      print(top_document(picture).dump() + "\n");
     } else if (live) {
       const std::size_t used = picture.devices.size() + 8;
       print("\033[H\033[J" +

@@ -4,9 +4,8 @@
 //   PJ_TRY(const auto server, HttpServer::start(/*port=*/0, handler));   // 0: any that is free
 //   server->port();
 //
-// libmicrohttpd serves each address from one thread with epoll. A stream that has nothing to send
-// is suspended, so that thousands of them cost nothing, and resumed by whoever sends. Every piece
-// is one HTTP chunk, sent at once and alone.
+// net's server with pauses: a piece of a stream may be sent some time after the one before it, as
+// servers that stall do.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
-#include "twin/microhttpd.h"
+#include "net/microhttpd.h"
 
 #include "base/shared_library.h"
 
-namespace perjoule::twin {
+namespace perjoule {
 namespace {
 
 struct Opened {
@@ -13,7 +13,7 @@ struct Opened {
 Result<Opened> open_library() {
   auto library = SharedLibrary::open("libmicrohttpd.so.12");
   if (!library) {
-    return Error::unavailable("the simulated server needs libmicrohttpd, which is not here",
+    return Error::unavailable("an HTTP server needs libmicrohttpd, which is not here",
                               "install Debian's package libmicrohttpd12");
   }
   Opened opened{std::move(*library), {}};
@@ -29,10 +29,12 @@ Result<Opened> open_library() {
   load(f.create_response_from_buffer, "MHD_create_response_from_buffer");
   load(f.create_response_from_callback, "MHD_create_response_from_callback");
   load(f.destroy_response, "MHD_destroy_response");
-  load(f.lookup_connection_value, "MHD_lookup_connection_value");
   load(f.queue_response, "MHD_queue_response");
   load(f.suspend_connection, "MHD_suspend_connection");
   load(f.resume_connection, "MHD_resume_connection");
+  load(f.get_connection_values, "MHD_get_connection_values");
+  load(f.get_connection_info, "MHD_get_connection_info");
+  load(f.quiesce_daemon, "MHD_quiesce_daemon");
   if (!complete) return Error::not_supported("libmicrohttpd.so.12 lacks a function");
   return opened;
 }
@@ -52,4 +54,4 @@ Outcome open_microhttpd() {
 
 const Microhttpd& microhttpd() { return library()->functions; }
 
-}  // namespace perjoule::twin
+}  // namespace perjoule

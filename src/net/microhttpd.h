@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace perjoule::twin {
+namespace perjoule {
 
 /// The functions of it that are used, by their names without MHD_.
 struct Microhttpd {
@@ -19,10 +19,12 @@ struct Microhttpd {
   decltype(&MHD_create_response_from_buffer) create_response_from_buffer = nullptr;
   decltype(&MHD_create_response_from_callback) create_response_from_callback = nullptr;
   decltype(&MHD_destroy_response) destroy_response = nullptr;
-  decltype(&MHD_lookup_connection_value) lookup_connection_value = nullptr;
   decltype(&MHD_queue_response) queue_response = nullptr;
   decltype(&MHD_suspend_connection) suspend_connection = nullptr;
   decltype(&MHD_resume_connection) resume_connection = nullptr;
+  decltype(&MHD_get_connection_values) get_connection_values = nullptr;
+  decltype(&MHD_get_connection_info) get_connection_info = nullptr;
+  decltype(&MHD_quiesce_daemon) quiesce_daemon = nullptr;
 };
 
 /// Opens it once for the process. unavailable where it is not installed, not_supported where it
@@ -32,4 +34,4 @@ Outcome open_microhttpd();
 /// Only behind an open_microhttpd() that went well.
 const Microhttpd& microhttpd();
 
-}  // namespace perjoule::twin
+}  // namespace perjoule
