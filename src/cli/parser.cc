@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/settings.h"
 #include "cli/table.h"
+#include "cli/version.h"
 
 namespace perjoule::cli {
 
@@ -76,7 +77,7 @@ class Parser {
       : verbs_(std::move(verbs)),
         app_("Power and energy as first-class metrics of machine learning.", "perjoule") {
     app_.require_subcommand(1);
-    app_.set_version_flag("--version", std::string("perjoule ") + PERJOULE_VERSION);
+    app_.set_version_flag("--version", "perjoule " + version());
     for (Verb& verb : verbs_) {
       verb.options.push_back({"json", "", "print one JSON document of a stable, versioned schema"});
       add(verb, split(verb.name, ' ').front() == first_word);
@@ -257,7 +258,7 @@ class Parser {
 
 std::optional<int> answer_version(int argc, const char* const* argv) {
   if (argc != 2 || std::string_view(argv[1]) != "--version") return std::nullopt;
-  print("perjoule " PERJOULE_VERSION "\n");
+  print("perjoule " + version() + "\n");
   return check_output("perjoule").value_or(kDone);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/runs_view.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "store/run_json.h"
 #include "store/sqlite_store.h"
 
 namespace perjoule::cli {
@@ -17,15 +18,6 @@ namespace {
 
 Result<std::unique_ptr<Store>> open_store(StoreAccess access) {
   return SqliteStore::open(default_store_path(), access);
-}
-
-Json runs_document(const std::vector<RunRecord>& runs, bool with_samples) {
-  Json document = Json::object();
-  document["schema"] = "perjoule.runs.v1";
-  Json entries = Json::array();
-  for (const RunRecord& run : runs) entries.push_back(run_json(run, with_samples));
-  document["runs"] = std::move(entries);
-  return document;
 }
 
 Result<int> list(const Arguments& arguments) {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ctime>
 #include <utility>
 
 #include "base/csv.h"
 #include "base/energy_json.h"
 #include "base/energy_text.h"
 #include "base/text.h"
+#include "base/utc_text.h"
 #include "cli/table.h"
 
 namespace perjoule::cli {
@@ -101,15 +101,6 @@ std::string all_shares_text(const Json& document) {
 
 }  // namespace
 
-std::string utc_text(std::int64_t unix_ns) {
-  std::time_t seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  const std::size_t size = std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
-  return std::string(text, size);
-}
-
 std::string runs_table(const std::vector<RunRecord>& runs) {
   Table table({{"id"},
                {"started (UTC)"},
@@ -177,36 +168,6 @@ std::string run_text(const RunRecord& run) {
                        to_text(timeline.dt, 3));
   }
   return out;
-}
-
-Json run_json(const RunRecord& run, bool with_samples) {
-  Json json = Json::object();
-  json["id"] = run.id;
-  json["started_unix_ns"] = run.started_unix_ns;
-  json["duration_s"] = run.duration.value();
-  json["host"] = run.host;
-  json["command"] = run.command;
-  json["project"] = run.project;
-  Json tags = Json::array();
-  for (const std::string& tag : run.tags) tags.push_back(tag);
-  json["tags"] = std::move(tags);
-  json["unit"] = run.unit;
-  json["document"] = run.document;
-  if (!with_samples) return json;
-  Json timelines = Json::array();
-  for (const StoredTimeline& timeline : run.timelines) {
-    Json entry = Json::object();
-    entry["source"] = timeline.source;
-    entry["t0_unix_ns"] = timeline.t0_unix_ns;
-    entry["dt_s"] = timeline.dt.value();
-    Json::Array watts;
-    watts.reserve(timeline.watts.size());
-    for (const float value : timeline.watts) watts.emplace_back(static_cast<double>(value));
-    entry["watts"] = Json(std::move(watts));
-    timelines.push_back(std::move(entry));
-  }
-  json["timelines"] = std::move(timelines);
-  return json;
 }
 
 std::string samples_csv(const std::vector<RunRecord>& runs) {

@@ -1,7 +1,6 @@
 // perjoule twin serve: an inference server whose GPU is simulated.
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/resource.h>
 
 #include <cerrno>
 #include <csignal>
@@ -12,6 +11,7 @@
 #include "base/json.h"
 #include "base/private_folder.h"
 #include "base/text.h"
+#include "cli/descriptors.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "meter/signals.h"
@@ -122,14 +122,6 @@ void print_start(const Arguments& arguments, const twin::ServeLoop& loop,
   if (variables.empty()) return;
   print("other programs see its GPU with\n");
   for (const auto& [name, value] : variables) print(fmt::format("  export {}={}\n", name, value));
-}
-
-/// Thousands of clients are a descriptor each, and many shells allow 1,024.
-void allow_many_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// The signal that ends us.

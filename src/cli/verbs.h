@@ -27,12 +27,14 @@ Verb pipeline_run_verb();
 Verb pipeline_simulate_verb();
 Verb pipeline_straggler_verb();
 Verb run_verb();
+Verb serve_verb();
 Verb sweep_verb();
 Verb top_verb();
 Verb train_power_limit_verb();
 Verb train_simulate_verb();
 Verb twin_serve_verb();
 std::vector<Verb> runs_verbs();
+std::vector<Verb> token_verbs();
 std::vector<Verb> train_batch_size_verbs();
 std::vector<Verb> twin_verbs();
 

@@ -21,6 +21,7 @@ namespace perjoule {
   F(BIO_read_ex)                      \
   F(BIO_s_mem)                        \
   F(BIO_write)                        \
+  F(EVP_Q_digest)                     \
   F(ERR_clear_error)                  \
   F(ERR_peek_last_error)              \
   F(ERR_reason_error_string)          \

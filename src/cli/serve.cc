@@ -1,0 +1,98 @@
+// perjoule serve: the daemon.
+#include <fmt/format.h>
+#include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/descriptors.h"
+#include "cli/machine.h"
+#include "cli/serve_options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "meter/calibration.h"
+#include "meter/signals.h"
+#include "server/daemon/daemon.h"
+#include "server/daemon/service_manager.h"
+
+namespace perjoule::cli {
+namespace {
+
+constexpr Seconds kPatience{5};
+
+void print_start(const Arguments& arguments, const Daemon& daemon, const DaemonOptions& options) {
+  if (arguments.json()) {
+    Json json = Json::object();
+    json["schema"] = "perjoule.serve.v1";
+    json["node"] = options.node.name;
+    json["addresses"] = Json::array();
+    for (const std::string& address : daemon.addresses()) json["addresses"].push_back(address);
+    print(json.dump() + "\n");
+    return;
+  }
+  for (const std::string& address : daemon.addresses()) print("serving at " + address + "\n");
+}
+
+/// Until a signal ends us, which it answers.
+int wait_for_end(const SignalWatch& signals, Daemon& daemon, const ServiceManager& manager) {
+  for (;;) {
+    pollfd watched{signals.fd(), POLLIN, 0};
+    if (::poll(&watched, 1, -1) < 0 && errno != EINTR) return SIGTERM;
+    while (const auto arrived = signals.next()) {
+      if (arrived->signal == SIGUSR1 || arrived->signal == SIGUSR2) continue;
+      if (arrived->signal != SIGHUP) return arrived->signal;
+      manager.reloading();
+      if (const auto read = daemon.reload_tokens(); !read) {
+        complain("the tokens stay as they were: " + read.error().text());
+      }
+      manager.ready();
+    }
+  }
+}
+
+Result<int> serve(const Arguments& arguments) {
+  PJ_TRY(DaemonOptions options, daemon_options(arguments));
+  PJ_TRY(const SignalWatch signals, SignalWatch::start());
+  allow_many_descriptors();
+  const RealClock clock;
+  PJ_TRY(Inventory machine, find_machine(clock));
+  PJ_TRY(options.node.calibrations, load_calibrations(calibration_path()));
+  const ServiceManager manager = ServiceManager::find();
+  PJ_TRY(const auto daemon, Daemon::start(std::move(machine), options, clock));
+  print_start(arguments, *daemon, options);
+  if (output_failed() != 0) return Error::from_errno(output_failed(), "writing standard output");
+  manager.ready();
+  const int signal = wait_for_end(signals, *daemon, manager);
+  manager.stopping();
+  daemon->stop(kPatience);
+  return signal == SIGTERM || signal == SIGINT ? kDone : kSignalled + signal;
+}
+
+}  // namespace
+
+Verb serve_verb() {
+  Verb verb;
+  verb.name = "serve";
+  verb.summary = "the daemon: this machine's power for others, as pages, JSON and metrics";
+  verb.description =
+      "Measures this machine once a second and serves it: a dashboard, REST below /api/v1 "
+      "(described "
+      "at /api/v1/openapi.json), server-sent events, and /metrics for Prometheus. It listens on a "
+      "Unix socket, whose users and groups have roles (read, control, admin); on TCP only for "
+      "those "
+      "who have a token (perjoule token add). SIGHUP reads the tokens again; SIGTERM ends it when "
+      "what is being answered is. docs/serve.md tells more.";
+  verb.options = serve_options();
+  verb.examples = {"perjoule serve", "perjoule serve --open-loopback 8470",
+                   "perjoule serve --tcp 0.0.0.0:8470 --tokens /etc/perjoule/tokens "
+                   "--tls-certificate node.pem --tls-key node.key",
+                   "curl --unix-socket /run/perjoule/perjoule.sock http://perjoule/metrics"};
+  verb.run = serve;
+  return verb;
+}
+
+}  // namespace perjoule::cli

@@ -1,0 +1,86 @@
+// The daemon: a node, what others may ask of it, and where it listens.
+//
+//   PJ_TRY(const auto daemon, Daemon::start(std::move(machine), std::move(options), clock));
+//   ...                                  // until a signal
+//   daemon->reload_tokens();             // SIGHUP
+//   daemon->stop(Seconds(5));            // takes no more, lets what runs end
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "device/discovery.h"
+#include "net/http_server.h"
+#include "net/listen.h"
+#include "server/http/router.h"
+#include "server/node/node.h"
+#include "server/services/run_routes.h"
+
+namespace perjoule {
+
+struct DaemonOptions {
+  std::string version;
+  Node::Options node;
+
+  std::string socket = {};  ///< path of the Unix socket; empty: none
+  mode_t socket_mode = 0660;
+  struct Tcp {
+    std::string address;
+    int port = 0;
+  };
+  std::vector<Tcp> tcp = {};                        ///< asked for tokens
+  std::optional<ServerIdentity> identity = {};      ///< TLS on those
+  std::optional<int> open_loopback = std::nullopt;  ///< a port where all of this machine may read
+
+  std::string tokens = {};  ///< file; empty: none
+  LocalRoles local = {};
+  std::string audit = {};  ///< file; empty: none
+  std::string documents = {};
+  OpenStore open_store = {};
+  Router::Limits limits = {};
+  ServerLimits server = {};
+};
+
+class Daemon {
+ public:
+  /// Listens when it returns. Errors of the sockets, the tokens, and of a machine that nothing can
+  /// be measured of.
+  static Result<std::unique_ptr<Daemon>> start(Inventory machine, DaemonOptions options,
+                                               const Clock& clock);
+  ~Daemon();
+
+  /// A file that makes no sense changes nothing.
+  Outcome reload_tokens();
+  /// Takes no more connections, ends the streams, and waits so long for what is being answered.
+  void stop(Seconds patience);
+
+  /// "unix:/run/perjoule/perjoule.sock", "https://0.0.0.0:8470".
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  Node& node() { return *node_; }
+
+ private:
+  Daemon(DaemonOptions options, const Clock& clock)
+      : options_(std::move(options)), clock_(clock), began_(clock.now()) {}
+  Outcome listen();
+  Outcome serve_tcp(FileDescriptor socket, const std::string& name, bool is_open);
+  Result<std::shared_ptr<const Gate>> make_gate() const;
+  Outcome add_routes();
+  std::vector<Route> own_routes();
+  std::string metrics() const;
+
+  const DaemonOptions options_;
+  const Clock& clock_;
+  const Instant began_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<Router> router_;
+  std::string openapi_;
+  std::vector<std::string> addresses_;
+  std::unique_ptr<HttpServer> server_;  // last: its threads use all else
+};
+
+}  // namespace perjoule
