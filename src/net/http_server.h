@@ -33,17 +33,17 @@ struct HttpPeer {
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
   };
-  std::string listener;            ///< the name its listener was given
-  std::string address;             ///< "127.0.0.1:40312"; empty on a Unix socket
-  std::optional<Process> process;  ///< of a Unix socket: who connected
+  std::string listener = {};            ///< the name its listener was given
+  std::string address = {};             ///< "127.0.0.1:40312"; empty on a Unix socket
+  std::optional<Process> process = {};  ///< of a Unix socket: who connected
 };
 
 struct ServerRequest {
-  std::string method;
-  std::string target;  ///< as it came: "/runs?last=3"
-  std::vector<HttpField> fields;
-  std::string body;
-  HttpPeer peer;
+  std::string method = {};
+  std::string target = {};  ///< as it came: "/runs?last=3"
+  std::vector<HttpField> fields = {};
+  std::string body = {};
+  HttpPeer peer = {};
 
   /// The target without its query.
   std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }

@@ -24,7 +24,7 @@ namespace perjoule {
 /// A parameter of the query; those of the path are the pattern's braces.
 struct RouteParameter {
   enum class Kind { kText, kInteger, kNumber };
-  std::string name;
+  std::string name = {};
   Kind kind = Kind::kText;
   std::string help = {};
   bool required = false;
@@ -65,9 +65,9 @@ class StreamOwner {
 
 struct Route {
   std::string method = "GET";
-  std::string pattern;  ///< "/api/v1/runs/{id}"
+  std::string pattern = {};  ///< "/api/v1/runs/{id}"
   Role role = Role::kRead;
-  std::string summary;
+  std::string summary = {};
   std::vector<RouteParameter> parameters = {};
   std::string body = {};    ///< schema of the JSON it takes; empty: none
   std::string answer = {};  ///< schema of what it gives; empty: not JSON
