@@ -241,17 +241,18 @@ Result<std::string> KnobJournal::turn(Knob& knob, const std::string& value) {
 
 Outcome KnobJournal::restore() {
   Outcome first;
-  while (!turned_.empty()) {
-    const Turned turned = turned_.back();
-    turned_.pop_back();
+  std::vector<Turned> stuck;
+  for (; !turned_.empty(); turned_.pop_back()) {
+    const Turned& turned = turned_.back();
     const Outcome put_back = turned.knob->set(turned.original);
     if (put_back) {
       ::unlink(turned.path.c_str());
-    } else if (first) {
-      first = fail(put_back,
-                   "putting back " + turned.knob->info().id);  // the entry stays for the next start
+      continue;
     }
+    if (first) first = fail(put_back, "putting back " + turned.knob->info().id);
+    stuck.push_back(turned);
   }
+  turned_.assign(stuck.rbegin(), stuck.rend());
   return first;
 }
 

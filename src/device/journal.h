@@ -83,7 +83,8 @@ class KnobJournal {
   /// which an out-of-band cap may hold below what was asked. conflict when another living process
   /// holds the knob.
   Result<std::string> turn(Knob& knob, const std::string& value);
-  /// Puts back everything this journal turned, last first. Tries all and reports the first failure.
+  /// Puts back everything this journal turned, last first. Tries all and reports the first failure;
+  /// what failed is tried again by the next call, and by the next process at last.
   Outcome restore();
 
   const std::vector<std::string>& replayed() const { return replay_.put_back; }

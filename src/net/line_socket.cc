@@ -188,14 +188,16 @@ Result<LineClient> LineClient::connect(const std::string& path, Seconds patience
 }
 
 Result<std::string> LineClient::ask(std::string_view line, Seconds patience) {
+  return exchange(std::string(line) + '\n', patience);
+}
+
+Result<std::string> LineClient::exchange(std::string rest, Seconds patience) {
   if (!socket_.valid()) return Error::unavailable("the connection is closed");
   const auto give_up = [this](tl::unexpected<Error> error) {
     socket_.reset();
     return error;
   };
   const Deadline deadline(patience);
-  std::string rest(line);
-  rest += '\n';
   for (;;) {
     if (rest.empty()) {
       if (const auto answer = incoming_.next()) return std::string(*answer);

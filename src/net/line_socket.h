@@ -79,13 +79,20 @@ class LineClient {
   /// Waits up to `patience` for a server to listen there. unavailable when none does.
   static Result<LineClient> connect(const std::string& path, Seconds patience);
 
+  /// Over a connection there is already.
+  static LineClient over(FileDescriptor connected) { return LineClient(std::move(connected)); }
+
   /// Sends a line and waits for its answer. timeout after `patience`, unavailable when the server
   /// has ended, data_loss for an answer that is none; after any of them the client is of no more
   /// use.
   Result<std::string> ask(std::string_view line, Seconds patience);
+  /// Waits for a line that comes unasked; likewise.
+  Result<std::string> hear(Seconds patience) { return exchange({}, patience); }
 
  private:
   explicit LineClient(FileDescriptor socket) : socket_(std::move(socket)) {}
+  /// Sends all of it, then waits for a line.
+  Result<std::string> exchange(std::string rest, Seconds patience);
   FileDescriptor socket_;
   LineBuffer incoming_{kLongestLine};
 };

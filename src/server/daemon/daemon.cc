@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "server/http/openapi.h"
 #include "server/http/token_file.h"
+#include "server/knobs/lease_routes.h"
 #include "server/node/exposition.h"
 #include "server/node/node_routes.h"
 #include "server/services/document_routes.h"
@@ -17,6 +20,18 @@ constexpr const char* kOpen = "open";
 
 std::string host_text(const std::string& address) {
   return address.find(':') == std::string::npos ? address : "[" + address + "]";
+}
+
+void add_lease_metrics(MetricsPage& page, const LeaseBook& book) {
+  const std::vector<Lease> leases = book.all();
+  page.family("perjoule_leases", MetricKind::kGauge, "Knobs on loan.");
+  page.sample({}, static_cast<double>(leases.size()));
+  page.family("perjoule_leases_stuck", MetricKind::kGauge,
+              "Knobs whose lease is over and that could not be put back yet.");
+  page.sample(
+      {}, static_cast<double>(std::count_if(leases.begin(), leases.end(), [](const Lease& lease) {
+        return !lease.trouble.empty();
+      })));
 }
 
 }  // namespace
@@ -34,6 +49,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Inventory machine, DaemonOptions o
   } else {
     daemon->router_ = std::make_unique<Router>(gate, clock, its.limits);
   }
+  if (its.hand != nullptr) daemon->leases_ = std::make_unique<LeaseBook>(*its.hand, clock);
   PJ_CHECK(daemon->add_routes());
   PJ_CHECK(daemon->listen());
   return daemon;
@@ -61,6 +77,7 @@ Outcome Daemon::reload_tokens() {
 Outcome Daemon::add_routes() {
   router_->add(own_routes());
   router_->add(node_routes(*node_));
+  if (leases_ != nullptr) router_->add(lease_routes(*leases_, clock_));
   if (options_.open_store) router_->add(run_routes(options_.open_store));
   router_->add(document_routes(options_.documents));
   PJ_TRY(const Json document,
@@ -135,6 +152,7 @@ std::string Daemon::metrics() const {
   page.family("perjoule_audit_lost_total", MetricKind::kCounter,
               "Lines of the audit log that could not be written.");
   page.sample({}, static_cast<double>(router_->audit_lost()));
+  if (leases_ != nullptr) add_lease_metrics(page, *leases_);
   page.family("perjoule_uptime_seconds", MetricKind::kGauge, "Since the daemon began.");
   page.sample({}, (clock_.now() - began_).value());
   return page.take();

@@ -18,6 +18,7 @@
 #include "net/http_server.h"
 #include "net/listen.h"
 #include "server/http/router.h"
+#include "server/knobs/lease_book.h"
 #include "server/node/node.h"
 #include "server/services/run_routes.h"
 
@@ -42,6 +43,7 @@ struct DaemonOptions {
   std::string audit = {};  ///< file; empty: none
   std::string documents = {};
   OpenStore open_store = {};
+  std::shared_ptr<KnobHand> hand = {};  ///< null: no leases
   Router::Limits limits = {};
   ServerLimits server = {};
 };
@@ -77,6 +79,7 @@ class Daemon {
   const Clock& clock_;
   const Instant began_;
   std::unique_ptr<Node> node_;
+  std::unique_ptr<LeaseBook> leases_;
   std::unique_ptr<Router> router_;
   std::string openapi_;
   std::vector<std::string> addresses_;

@@ -1,0 +1,156 @@
+#include "server/knobs/lease_book.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+
+#include "base/signals_kept.h"
+#include "base/text.h"
+
+namespace perjoule {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{200};
+
+/// Not secret: what may be done with it is for the owner's name to say.
+std::string new_id() {
+  std::uint64_t bits = 0;
+  (void)::getrandom(&bits, sizeof bits, 0);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string id = "lease-";
+  for (int i = 0; i < 16; ++i, bits >>= 4U) id += kDigits[bits & 0xfU];
+  return id;
+}
+
+Outcome check_length(Seconds length) {
+  if (length >= LeaseBook::kShortest && length <= LeaseBook::kLongest) return {};
+  return Error::invalid_argument("a lease is from 1 s to 24 h long, not " + to_text(length));
+}
+
+}  // namespace
+
+Json to_json(const Lease& lease, Instant now) {
+  Json json = Json::object();
+  json["schema"] = "perjoule.lease.v1";
+  json["id"] = lease.id;
+  json["knob"] = lease.knob;
+  json["value"] = lease.value;
+  json["in_force"] = lease.in_force;
+  json["owner"] = lease.owner;
+  json["purpose"] = lease.purpose;
+  json["ends_unix_ms"] = lease.ends_unix_ms;
+  json["seconds_left"] = std::max(0.0, (lease.ends - now).value());
+  json["trouble"] = lease.trouble.empty() ? Json() : Json(lease.trouble);
+  return json;
+}
+
+LeaseBook::LeaseBook(KnobHand& hand, const Clock& clock, bool looks_by_itself)
+    : hand_(hand), clock_(clock) {
+  if (!looks_by_itself) return;
+  const SignalsKept kept;
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+      never.wait_for(lock, stop, kLookEvery, [] { return false; });
+      end_overdue();
+    }
+  });
+}
+
+LeaseBook::~LeaseBook() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  for (auto& [id, lease] : leases_) (void)put_back(lease);
+}
+
+Result<Lease> LeaseBook::take(const Request& request) {
+  PJ_CHECK(check_length(request.length));
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, other] : leases_) {
+    if (other.knob != request.knob) continue;
+    return Error::conflict(request.knob + " is leased to " + other.owner + " for another " +
+                               to_text(other.ends - clock_.now(), 2),
+                           "wait, or ask for it to be given back");
+  }
+  PJ_TRY(std::string in_force, hand_.turn(request.knob, request.value));
+  Lease lease{
+      .id = new_id(),
+      .knob = request.knob,
+      .value = request.value,
+      .in_force = std::move(in_force),
+      .owner = request.owner,
+      .purpose = request.purpose,
+      .ends = clock_.now() + request.length,
+      .ends_unix_ms = clock_.unix_ns() / 1'000'000 + std::llround(request.length.value() * 1e3),
+      .trouble = {}};
+  return leases_.emplace(lease.id, lease).first->second;
+}
+
+Result<Lease*> LeaseBook::own(const std::string& id, const std::string& owner, bool is_admin) {
+  const auto found = leases_.find(id);
+  if (found == leases_.end() || !found->second.trouble.empty()) {
+    return Error::not_found("there is no lease " + id, "it may have ended: take it anew");
+  }
+  if (found->second.owner != owner && !is_admin) {
+    return Error::permission_denied("the lease " + id + " is of " + found->second.owner);
+  }
+  return &found->second;
+}
+
+Result<Lease> LeaseBook::renew(const std::string& id, const std::string& owner,
+                               const std::optional<std::string>& value, Seconds length) {
+  PJ_CHECK(check_length(length));
+  const std::lock_guard lock(mutex_);
+  PJ_TRY(Lease* const lease, own(id, owner, false));
+  if (value && *value != lease->value) {
+    PJ_TRY(lease->in_force, hand_.turn(lease->knob, *value));
+    lease->value = *value;
+  }
+  lease->ends = clock_.now() + length;
+  lease->ends_unix_ms = clock_.unix_ns() / 1'000'000 + std::llround(length.value() * 1e3);
+  return *lease;
+}
+
+Outcome LeaseBook::give_back(const std::string& id, const std::string& owner, bool is_admin) {
+  const std::lock_guard lock(mutex_);
+  PJ_TRY(Lease* const lease, own(id, owner, is_admin));
+  PJ_CHECK(put_back(*lease));
+  leases_.erase(id);
+  return {};
+}
+
+Outcome LeaseBook::put_back(Lease& lease) {
+  const Outcome done = hand_.put_back(lease.knob);
+  lease.trouble = done ? "" : done.error().text();
+  return done;
+}
+
+Result<Lease> LeaseBook::find(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return Error::not_found("there is no lease " + id);
+  return found->second;
+}
+
+std::vector<Lease> LeaseBook::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Lease> leases;
+  for (const auto& [id, lease] : leases_) leases.push_back(lease);
+  return leases;
+}
+
+void LeaseBook::end_overdue() {
+  const std::lock_guard lock(mutex_);
+  const Instant now = clock_.now();
+  for (auto at = leases_.begin(); at != leases_.end();) {
+    Lease& lease = at->second;
+    const bool is_due = lease.ends <= now || !lease.trouble.empty();
+    at = is_due && put_back(lease) ? leases_.erase(at) : std::next(at);
+  }
+}
+
+}  // namespace perjoule
