@@ -2,6 +2,8 @@
 
 #include "cli/node_meters.h"
 #include "cli/table.h"
+#include "client/api_client.h"
+#include "device/leased_knob.h"
 
 namespace perjoule::cli {
 
@@ -20,6 +22,7 @@ Result<Inventory> find_machine(const Clock& clock, const DiscoveryOptions& optio
     if (problem.subject == kDcmiSource || problem.subject == kRedfishSource)
       complain(problem.subject + ": " + problem.error.text());
   }
+  lease_forbidden_knobs(machine, [&clock] { return ApiClient::find_local(clock); });
   tell(replay_dead(journal_folder(), machine));
   return machine;
 }

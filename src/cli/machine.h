@@ -14,9 +14,10 @@ namespace perjoule::cli {
 /// error.
 Result<Inventory> look_at_machine(const Clock& clock, const DiscoveryOptions& options = {});
 
-/// The same, and puts back what dead processes left, with a line on standard error for each knob
-/// and for each node meter that was asked for and does not answer. What cannot be put back is a
-/// warning, no error.
+/// The same, with knobs that this user may not turn leased of the machine's daemon where there is
+/// one (device/leased_knob.h), and puts back what dead processes left, with a line on standard
+/// error for each knob and for each node meter that was asked for and does not answer. What cannot
+/// be put back is a warning, no error.
 Result<Inventory> find_machine(const Clock& clock, const DiscoveryOptions& options = {});
 
 /// What was put back and what was not, a line each on standard error.

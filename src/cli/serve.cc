@@ -1,7 +1,6 @@
 // perjoule serve: the daemon.
 #include <fmt/format.h>
 #include <poll.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,12 +16,22 @@
 #include "meter/calibration.h"
 #include "meter/signals.h"
 #include "server/daemon/daemon.h"
+#include "server/daemon/privileges.h"
 #include "server/daemon/service_manager.h"
+#include "server/knobs/knob_helper.h"
 
 namespace perjoule::cli {
 namespace {
 
 constexpr Seconds kPatience{5};
+
+/// The user that the daemon is from now on; root's own files for it are handed over first.
+Outcome become(const std::string& user, const DaemonOptions& options) {
+  if (user.empty()) return {};
+  PJ_TRY(const SystemUser who, find_user(user));
+  PJ_CHECK(hand_over_folder(options.socket, who));
+  return become_user(who);
+}
 
 void print_start(const Arguments& arguments, const Daemon& daemon, const DaemonOptions& options) {
   if (arguments.json()) {
@@ -54,12 +63,26 @@ int wait_for_end(const SignalWatch& signals, Daemon& daemon, const ServiceManage
   }
 }
 
+/// Knows the machine's knobs, and puts back first what dead processes left.
+Result<std::shared_ptr<KnobHand>> start_helper(const Clock& clock) {
+  const auto find = [&clock]() -> Result<Inventory> {
+    PJ_TRY(Inventory machine, look_at_machine(clock));
+    tell(replay_dead(journal_folder(), machine));
+    return machine;
+  };
+  PJ_TRY(auto helper, KnobHelper::start(find, journal_folder()));
+  return std::shared_ptr<KnobHand>(std::move(helper));
+}
+
 Result<int> serve(const Arguments& arguments) {
   PJ_TRY(DaemonOptions options, daemon_options(arguments));
+  const RealClock clock;
+  // Before there is a thread, and before rights are given up.
+  PJ_TRY(options.hand, start_helper(clock));
   PJ_TRY(const SignalWatch signals, SignalWatch::start());
   allow_many_descriptors();
-  const RealClock clock;
-  PJ_TRY(Inventory machine, find_machine(clock));
+  PJ_TRY(Inventory machine, look_at_machine(clock));
+  PJ_CHECK(become(arguments.value("user"), options));
   PJ_TRY(options.node.calibrations, load_calibrations(calibration_path()));
   const ServiceManager manager = ServiceManager::find();
   PJ_TRY(const auto daemon, Daemon::start(std::move(machine), options, clock));

@@ -131,6 +131,9 @@ std::vector<Option> serve_options() {
       {"user-role", "USER=ROLE", "on the Unix socket: read, control, admin or none", "", true},
       {"group-role", "GROUP=ROLE", "likewise, by a process's main group", "", true},
       {"others", "ROLE", "of all other users of this machine", "read"},
+      {"user", "NAME",
+       "whom the daemon becomes when root has opened its meters; a helper keeps the right to turn "
+       "knobs"},
       {"every", "TIME", "between two looks", "1s"},
       {"store", "PATH", "of the runs; the user's own when not given"},
       {"documents", "FOLDER", "what verbs wrote there with --json is shown"},

@@ -49,8 +49,9 @@ std::string HttpClient::head_of(const HttpRequest& request) const {
 }
 
 Result<HttpClient::StreamId> HttpClient::open(HttpRequest request, HttpReader& reader) {
-  if (request.method != "GET" && request.method != "POST")
-    return Error::invalid_argument("a request that is neither GET nor POST: " + request.method);
+  const auto known = {"GET", "POST", "PUT", "DELETE"};
+  if (std::find(known.begin(), known.end(), request.method) == known.end())
+    return Error::invalid_argument("a request of another method: " + request.method);
   if (!fits_a_path(request.path) || request.path.empty() || request.path.front() != '/')
     return Error::invalid_argument("no path of a request: '" + request.path + "'");
   for (const HttpField& field : request.fields) {

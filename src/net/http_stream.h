@@ -35,7 +35,7 @@
 namespace perjoule {
 
 struct HttpRequest {
-  std::string method = "GET";  ///< or POST
+  std::string method = "GET";  ///< or POST, PUT, DELETE
   std::string path = "/";      ///< put behind the URL's own
   /// Besides Host, Accept-Encoding and Content-Length.
   std::vector<HttpField> fields = {};

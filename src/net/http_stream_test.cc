@@ -325,7 +325,7 @@ TEST(HttpStream, RequestsThatBreakTheProtocolAreRefused) {
   TestClient test(server.url());
   TestReader reader;
   for (const HttpRequest& request :
-       {HttpRequest{.method = "PUT"}, HttpRequest{.path = "v1"}, HttpRequest{.path = "/a b"},
+       {HttpRequest{.method = "PATCH"}, HttpRequest{.path = "v1"}, HttpRequest{.path = "/a b"},
         HttpRequest{.path = "/a\r\nX: y"}, HttpRequest{.fields = {{"A", "b\r\nX: y"}}},
         HttpRequest{.fields = {{"A\n", "b"}}}, HttpRequest{.fields = {{"", "b"}}}}) {
     const auto stream = test.client->open(request, reader);

@@ -4,9 +4,11 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -68,6 +70,15 @@ Outcome take_place(std::string_view place, std::string_view text, HttpUrl& url) 
 Result<HttpUrl> HttpUrl::parse(std::string_view text) {
   HttpUrl url;
   std::string_view rest = trim(text);
+  if (starts_with_ignoring_case(rest, "unix:")) {
+    url.host = "localhost";
+    url.port = kHttpPort;
+    url.socket = rest.substr(5);
+    if (url.socket.empty() || url.socket.size() >= sizeof(sockaddr_un::sun_path)) {
+      return wrong(text, "a socket's path is from 1 to 107 bytes long");
+    }
+    return url;
+  }
   if (const std::size_t end = rest.find("://"); end != std::string_view::npos) {
     const std::string_view scheme = rest.substr(0, end);
     url.is_tls = equals_ignoring_case(scheme, "https");
@@ -97,10 +108,16 @@ std::string HttpUrl::authority() const {
   return text;
 }
 
-std::string HttpUrl::text() const { return (is_tls ? "https://" : "http://") + authority() + path; }
+std::string HttpUrl::text() const {
+  if (!socket.empty()) return "unix:" + socket;
+  return (is_tls ? "https://" : "http://") + authority() + path;
+}
 
 std::string SocketAddress::text() const {
   std::array<char, INET6_ADDRSTRLEN> words{};
+  if (family == AF_UNIX && bytes.size() == sizeof(sockaddr_un)) {
+    return bytes.c_str() + offsetof(sockaddr_un, sun_path);  // its path ends with a zero
+  }
   if (family == AF_INET6 && bytes.size() >= sizeof(sockaddr_in6)) {
     sockaddr_in6 address{};
     std::memcpy(&address, bytes.data(), sizeof(address));
@@ -115,6 +132,13 @@ std::string SocketAddress::text() const {
 }
 
 Result<std::vector<SocketAddress>> resolve(const HttpUrl& url) {
+  if (!url.socket.empty()) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, url.socket.data(), url.socket.size());
+    return std::vector<SocketAddress>{
+        {AF_UNIX, std::string(reinterpret_cast<const char*>(&address), sizeof address)}};
+  }
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_NUMERICSERV;

@@ -58,5 +58,18 @@ TEST(HttpUrl, AddressesOfTheHost) {
   EXPECT_EQ(SocketAddress{}.text(), "no address");
 }
 
+TEST(HttpUrlTest, AUnixSocketIsAFile) {
+  const auto url = HttpUrl::parse("unix:/run/a b.sock");
+  ASSERT_TRUE(url) << url.error().text();
+  EXPECT_EQ(url->socket, "/run/a b.sock");
+  EXPECT_EQ(url->authority(), "localhost");
+  EXPECT_EQ(url->text(), "unix:/run/a b.sock");
+  const auto addresses = resolve(*url);
+  ASSERT_TRUE(addresses);
+  EXPECT_EQ((*addresses)[0].text(), "/run/a b.sock");
+  EXPECT_FALSE(HttpUrl::parse("unix:"));
+  EXPECT_FALSE(HttpUrl::parse("unix:/" + std::string(107, 'x')));
+}
+
 }  // namespace
 }  // namespace perjoule

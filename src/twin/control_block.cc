@@ -47,7 +47,7 @@ Result<ControlMapping> ControlMapping::create(const std::string& path, std::uint
   }
   PJ_TRY(void* const memory, map(fd.get(), bytes, path));
   auto* block = new (memory) ControlBlock;
-  ControlMapping mapping(block, bytes);
+  ControlMapping mapping(block, bytes, geteuid());
   PJ_CHECK(make_mutex(block->mutex));
   const RealClock clock;
   block->created_ns = clock.now().ns;
@@ -67,7 +67,7 @@ Result<ControlMapping> ControlMapping::open(const std::string& path) {
   const auto bytes = static_cast<std::size_t>(status.st_size);
   if (bytes < sizeof(ControlBlock)) return Error::data_loss("no twin lives in " + path);
   PJ_TRY(void* const memory, map(fd.get(), bytes, path));
-  ControlMapping mapping(static_cast<ControlBlock*>(memory), bytes);
+  ControlMapping mapping(static_cast<ControlBlock*>(memory), bytes, status.st_uid);
   const ControlBlock& block = mapping.block();
   if (block.magic != kMagic) return Error::data_loss("no twin lives in " + path);
   if (block.version != kVersion || block.size != sizeof(ControlBlock) ||
@@ -79,11 +79,17 @@ Result<ControlMapping> ControlMapping::open(const std::string& path) {
 }
 
 ControlMapping::ControlMapping(ControlMapping&& other) noexcept
-    : block_(std::exchange(other.block_, nullptr)), bytes_(other.bytes_) {}
+    : block_(std::exchange(other.block_, nullptr)), bytes_(other.bytes_), maker_(other.maker_) {}
+
+bool ControlMapping::may_administer() const {
+  const uid_t user = geteuid();
+  return user == 0 || user == maker_;
+}
 
 ControlMapping& ControlMapping::operator=(ControlMapping&& other) noexcept {
   std::swap(block_, other.block_);
   std::swap(bytes_, other.bytes_);
+  std::swap(maker_, other.maker_);
   return *this;
 }
 

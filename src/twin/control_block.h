@@ -148,12 +148,17 @@ class ControlMapping {
   ~ControlMapping();
 
   ControlBlock& block() const { return *block_; }
+  /// Whether this process may set what a driver lets its administrators set: root, and whoever made
+  /// the machine.
+  bool may_administer() const;
   ReplaySample* replay() const { return reinterpret_cast<ReplaySample*>(block_ + 1); }
 
  private:
-  ControlMapping(ControlBlock* block, std::size_t bytes) : block_(block), bytes_(bytes) {}
+  ControlMapping(ControlBlock* block, std::size_t bytes, std::uint32_t maker)
+      : block_(block), bytes_(bytes), maker_(maker) {}
   ControlBlock* block_ = nullptr;
   std::size_t bytes_ = 0;
+  std::uint32_t maker_ = 0;  ///< the user whose file it is
 };
 
 /// Holds the block's lock.

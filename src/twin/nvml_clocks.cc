@@ -177,7 +177,7 @@ PJ_NVML nvmlDeviceResetApplicationsClocks(Device device) {
 PJ_NVML nvmlDeviceGetAPIRestriction(Device device, unsigned api, unsigned* restricted) {
   if (api > 1) return nvml::kInvalidArgument;
   return answer(__func__, device, restricted,
-                [](const Call& call) { return call.device.faults.setters_denied ? 1U : 0U; });
+                [](const Call& call) { return call.may_set() == nvml::kNoPermission ? 1U : 0U; });
 }
 PJ_NVML nvmlDeviceSetAPIRestriction(Device device, unsigned api, unsigned) {
   return change_clocks(__func__, device, [&](DeviceBlock&) {

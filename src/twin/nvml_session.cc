@@ -71,7 +71,8 @@ bool matches(const CallFault& fault, const char* call, int device, std::int64_t 
 
 Return Call::may_set() const {
   if (is_slice()) return nvml::kNotSupported;
-  return device.faults.setters_denied ? nvml::kNoPermission : nvml::kSuccess;
+  const bool denied = device.faults.setters_denied || !world.mapping().may_administer();
+  return denied ? nvml::kNoPermission : nvml::kSuccess;
 }
 
 Return initialise() {
