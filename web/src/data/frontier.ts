@@ -35,7 +35,14 @@ export function chooseWithin(points: Marked[], deadline: number): Marked | null 
 }
 
 export function settingWords(settings: Record<string, string>): string {
-  return Object.entries(settings).map(([name, value]) => `${name} ${value}`).join(", ");
+  return Object.entries(settings).map(([name, value]) => `${name} ${settingText(value)}`).join(", ");
+}
+
+/** A setting as it can be read: a number with the digits that matter, of a long text its end. */
+export function settingText(value: string | undefined): string {
+  if (value === undefined) return "none";
+  if (/^-?\d*\.\d{4,}$/.test(value)) return String(+Number(value).toPrecision(5));
+  return value.length > 34 ? `…${value.slice(-32)}` : value;
 }
 
 /** The settings in which points differ; what all share is said once. */

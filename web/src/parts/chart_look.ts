@@ -1,7 +1,7 @@
 // How a chart over time looks, and its figures in the columns that uPlot draws.
 import type uPlot from "uplot";
 import Plot from "uplot";
-import { duration, known, quantity } from "./format";
+import { duration, known, tickText } from "./format";
 import { colour } from "./theme";
 
 export interface Curve {
@@ -56,15 +56,15 @@ export function options(look: Look, width: number, setAt: (index: number | null)
   return {
     width, height: look.height, pxAlign: 0,
     legend: { show: false },
-    padding: [12, 12, 0, 4],
+    padding: [12, look.stacked ? nameRoom(look.curves) : 20, 0, 4],
     cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { size: 7 } },
     scales: {
       x: { time: look.clock },
       y: { range: (_plot, _least, most) => [0, known(most) && most > 0 ? most * 1.1 : 1] },
     },
     axes: [
-      look.clock ? { ...axis, space: 80 } : { ...axis, space: 70, values: (_plot, ticks) => elapsed(ticks) },
-      { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? "0" : quantity(tick, look.unit, digitsFor(ticks)))) },
+      { ...axis, size: 32, space: 80, incrs: steps, values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => (look.clock ? clockTime(tick, step) : elapsed(tick))) },
+      { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => tickText(tick, look.unit)), ...(look.unit ? {} : { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000] }) },
     ],
     series: [{}, ...series],
     bands,
@@ -75,15 +75,23 @@ export function options(look: Look, width: number, setAt: (index: number | null)
   };
 }
 
-/** Ticks that lie close together need more digits to differ. */
-function digitsFor(ticks: number[]): number {
-  const step = (ticks[1] ?? 0) - (ticks[0] ?? 0);
-  const largest = Math.abs(ticks[ticks.length - 1] ?? 0);
-  return step > 0 && largest > 0 ? Math.max(2, Math.min(6, Math.ceil(Math.log10(largest / step)) + 1)) : 3;
+/** Round steps of time in seconds, from a microsecond to a year. */
+const steps = [
+  ...[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1].flatMap((power) => [power, 2 * power, 5 * power]),
+  10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, ...[1, 2, 5, 10, 30, 100, 365].map((days) => days * 86400),
+];
+
+function elapsed(tick: number): string {
+  return tick >= 60 ? duration(tick) : tick === 0 ? "0\u00a0s" : tickText(tick, "s");
 }
 
-function elapsed(ticks: number[]): string[] {
-  return ticks.map((tick) => (tick >= 60 && tick % 60 === 0 ? duration(tick) : tick === 0 ? "0\u00a0s" : `${+tick.toPrecision(10)}\u00a0s`));
+function clockTime(tick: number, step: number): string {
+  const at = new Date(tick * 1000);
+  const two = (number: number) => String(number).padStart(2, "0");
+  const day = `${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  if (step >= 86400) return day;
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  return step < 60 ? `${time}:${two(at.getSeconds())}` : time === "00:00" ? day : time;
 }
 
 function lines(look: Look): { series: uPlot.Series[]; bands: uPlot.Band[] } {
@@ -113,28 +121,35 @@ function stack(look: Look): { series: uPlot.Series[]; bands: uPlot.Band[] } {
   return { series, bands };
 }
 
-/** Writes each name into its own layer where that is thick enough: colour alone need not tell them apart. */
+function nameRoom(curves: Curve[]): number {
+  return 14 + 7.5 * Math.max(0, ...curves.map((curve) => curve.name.length));
+}
+
+/** Writes each name at its layer's end: colour alone need not tell them apart. */
 function names(plot: uPlot, curves: Curve[]): void {
   const times = plot.data[0];
-  const { min = 0, max = 0 } = plot.scales.x ?? {};
+  const { max = 0 } = plot.scales.x ?? {};
   let last = times.length - 1;
   while (last > 0 && times[last]! > max) last--;
-  if (last < 0 || times[last]! < min) return;
-  const { ctx } = plot;
+  const { ctx, bbox } = plot;
   const scale = devicePixelRatio;
   ctx.save();
   ctx.font = `600 ${12 * scale}px system-ui, sans-serif`;
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
-  ctx.fillStyle = colour("--ink");
+  // From below upward, each at least a line's height above the one before.
+  let lowest = bbox.top + bbox.height + 8 * scale;
   curves.forEach((curve, index) => {
     const top = plot.data[index + 1]?.[last];
     const bottom = index === 0 ? 0 : plot.data[index]?.[last];
     if (!known(top) || !known(bottom)) return;
-    const [high, low] = [plot.valToPos(top, "y", true), plot.valToPos(bottom, "y", true)];
-    const wide = ctx.measureText(curve.name).width;
-    if (low - high < 18 * scale || wide > plot.bbox.width / 2) return;
-    ctx.fillText(curve.name, plot.bbox.left + 10 * scale, (high + low) / 2);
+    const middle = (plot.valToPos(top, "y", true) + plot.valToPos(bottom, "y", true)) / 2;
+    const place = Math.min(middle, lowest - 15 * scale);
+    lowest = place;
+    ctx.fillStyle = colour(curve.colour);
+    ctx.fillRect(bbox.left + bbox.width + 3 * scale, place - 5 * scale, 3 * scale, 10 * scale);
+    ctx.fillStyle = colour("--ink-2");
+    ctx.fillText(curve.name, bbox.left + bbox.width + 9 * scale, place);
   });
   ctx.restore();
 }

@@ -62,10 +62,20 @@ export function plusMinus(value: Figure, expanded: Figure, unit: string): string
   return parts.spread === null ? `${parts.value}${gap}${parts.unit}` : `${parts.value}${gap}±${gap}${parts.spread}${gap}${parts.unit}`;
 }
 
-export function percent(share: Figure, digits = 3): string {
+/** Three digits, but no more than two behind the point: a hundredth of a percent is as good as nothing here. */
+export function percent(share: Figure): string {
   if (!known(share)) return missing;
   const value = share * 100;
-  return `${Math.abs(value) < 0.05 ? "0" : grouped(value.toFixed(Math.max(0, Math.min(1, digits - 1 - Math.floor(Math.log10(Math.abs(value)))))))}${gap}%`;
+  const size = Math.abs(value);
+  return `${size < 0.005 ? "0" : grouped(value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0))}${gap}%`;
+}
+
+/** A round number on an axis, without noughts that tell nothing: "20 J", "1.5 kW". */
+export function tickText(value: number, unit: string): string {
+  if (value === 0) return "0";
+  const [factor, prefix] = unit ? prefixFor(value) : [1, ""];
+  const number = String(+(value / factor).toPrecision(6));
+  return prefix || unit ? `${number}${gap}${prefix}${unit}` : number;
 }
 
 export function count(value: Figure): string {

@@ -1,7 +1,8 @@
 // One group of points: drag the deadline, see the choice and what it saves. Views of every document that holds such a
 // group show it by this.
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { chooseWithin, marked, partSettings, settingWords, type Marked } from "../data/frontier";
+import { chooseWithin, marked, partSettings, settingText, settingWords, type Marked } from "../data/frontier";
 import type { Group } from "../data/schemas";
 import { StatusChips } from "./chips";
 import { EnergyText } from "./figure";
@@ -15,9 +16,11 @@ export interface ExplorerProps {
   /** The unit of work: a step, a request. */
   unit: string;
   timeName?: string;
+  /** What a view knows of the chosen point besides. */
+  more?(chosen: Marked): ComponentChildren;
 }
 
-export function FrontierExplorer({ group, unit, timeName = "time" }: ExplorerProps) {
+export function FrontierExplorer({ group, unit, timeName = "time", more }: ExplorerProps) {
   const points = useMemo(() => marked(group), [group]);
   const span = useMemo(() => spanOf(points), [points]);
   const [wanted, setWanted] = useState<number | null>(null);
@@ -38,8 +41,9 @@ export function FrontierExplorer({ group, unit, timeName = "time" }: ExplorerPro
         <Chosen points={points} chosen={chosen} deadline={deadline} onDeadline={setWanted} differing={differing} per={per} group={group} />
       </div>
       {shared.length > 0 && (
-        <p class="shared"><span>All points:</span> {shared.map(([key, value]) => <span class="pair">{key} <b>{value}</b></span>)}</p>
+        <p class="shared"><span>All points:</span> {shared.map(([key, value]) => <span class="pair">{key} <b title={value}>{settingText(value)}</b></span>)}</p>
       )}
+      {chosen && more?.(chosen)}
       <Panel title="Points">
         <Table caption="All points of this group" columns={columns(differing, per)} rows={points} marked={(one) => one === chosen} />
       </Panel>
@@ -79,7 +83,7 @@ function Chosen(props: {
               </span>
             </p>
             <dl class="pairs">
-              {props.differing.map((key) => <><dt>{key}</dt><dd>{chosen.point.settings[key] ?? "none"}</dd></>)}
+              {props.differing.map((key) => <><dt>{key}</dt><dd title={chosen.point.settings[key]}>{settingText(chosen.point.settings[key])}</dd></>)}
               <dt>time</dt><dd>{plusMinus(chosen.time, chosen.point.time_expanded_s, "s")}</dd>
               <dt>energy{per}</dt><dd><EnergyText energy={chosen.point.energy} /></dd>
               <dt>kind of figure</dt><dd><StatusChips status={chosen.point.energy.status} /></dd>
@@ -96,10 +100,12 @@ function Chosen(props: {
 function columns(differing: string[], per: string): Column<Marked>[] {
   const numeric = (text: string | undefined) => (text !== undefined && Number.isFinite(parseFloat(text)) ? parseFloat(text) : (text ?? null));
   return [
-    { title: "Frontier", cell: (one) => (one.onFrontier ? "● on it" : "× dominated"), by: (one) => (one.onFrontier ? 0 : 1) },
-    ...differing.map((key): Column<Marked> => ({ title: key, cell: (one) => one.point.settings[key] ?? "none", by: (one) => numeric(one.point.settings[key]) })),
+    { title: "Frontier", cell: (one) => <span class="nowrap">{one.onFrontier ? "● on it" : "× dominated"}</span>, by: (one) => (one.onFrontier ? 0 : 1) },
     { title: "Time", number: true, cell: (one) => plusMinus(one.time, one.point.time_expanded_s, "s"), by: (one) => one.time },
     { title: `Energy${per}`, number: true, cell: (one) => <EnergyText energy={one.point.energy} />, by: (one) => one.joules },
+    ...differing.map((key): Column<Marked> => ({
+      title: key, cell: (one) => <span class="nowrap" title={one.point.settings[key]}>{settingText(one.point.settings[key])}</span>, by: (one) => numeric(one.point.settings[key]),
+    })),
     { title: "Kind of figure", cell: (one) => <StatusChips status={one.point.energy.status} />, by: (one) => one.point.energy.status },
   ];
 }

@@ -1,6 +1,6 @@
 // Who works when: a row for each stage, a bar for each step, and behind each bar how much later it could have ended.
 import { useRef, useState } from "preact/hooks";
-import { quantity } from "./format";
+import { tickText } from "./format";
 import { linear } from "./scale";
 import { useWidth } from "./size";
 
@@ -46,7 +46,7 @@ export function Gantt({ label, rows, until, kinds }: GanttProps) {
             {x.ticks.map((tick) => (
               <>
                 <line x1={x.at(tick)} x2={x.at(tick)} y1={0} y2={rows.length * rowTall + 4} />
-                <text x={x.at(tick)} y={rows.length * rowTall + 20} text-anchor="middle">{tick === 0 ? "0" : quantity(tick, "s").replace(/\.0+(?=\D)/, "")}</text>
+                <text x={x.at(tick)} y={rows.length * rowTall + 20} text-anchor="middle">{tickText(tick, "s")}</text>
               </>
             ))}
           </g>
@@ -62,7 +62,7 @@ export function Gantt({ label, rows, until, kinds }: GanttProps) {
                   <g onPointerEnter={() => setTip({ bar, left: x.at(bar.from), top })}>
                     {free > bar.to && <rect class="slack" x={x.at(bar.to)} y={top + 4} width={x.at(free) - x.at(bar.to)} height={rowTall - 18} />}
                     <rect class={`step kind-${bar.kind % 4}`} x={x.at(bar.from)} y={top} width={wide} height={rowTall - 10} rx={Math.min(4, wide / 3)} style={{ fillOpacity: 0.3 + 0.7 * bar.level }} />
-                    {wide > 14 && <text class={bar.level > 0.45 ? "step-letter strong" : "step-letter"} x={x.at(bar.from) + wide / 2} y={top + rowTall / 2 - 1} text-anchor="middle">{bar.letter}</text>}
+                    {wide > 14 && <text class={bar.level > 0.6 ? "step-letter strong" : "step-letter"} x={x.at(bar.from) + wide / 2} y={top + rowTall / 2 - 1} text-anchor="middle">{bar.letter}</text>}
                   </g>
                 );
               })}

@@ -1,7 +1,7 @@
 // Points of time against energy, the Pareto set as a staircase, and a deadline that is dragged: by mouse, finger or keys.
 import { useRef, useState } from "preact/hooks";
 import type { Marked } from "../data/frontier";
-import { known, quantity } from "./format";
+import { known, quantity, tickText } from "./format";
 import { linear, type Scale } from "./scale";
 import { useWidth } from "./size";
 
@@ -27,7 +27,9 @@ export function Scatter(props: ScatterProps) {
   const [near, setNear] = useState<Marked | null>(null);
   const x = linear(span.from, span.to, edge.left, Math.max(edge.left + 1, width - edge.right), Math.max(2, width / 110));
   const highest = Math.max(...points.map((one) => one.joules + (one.point.energy.expanded_j ?? 0)));
-  const y = linear(0, highest * 1.06, tall - edge.bottom, edge.top, 6);
+  const lowest = Math.min(...points.map((one) => one.joules - (one.point.energy.expanded_j ?? 0)));
+  const spare = (highest - lowest) * 0.12 || highest * 0.2;
+  const y = linear(Math.max(0, lowest - 2 * spare), highest + spare, tall - edge.bottom, edge.top, 6);
 
   const place = (event: PointerEvent) => {
     const box = (event.currentTarget as Element).closest("svg")!.getBoundingClientRect();
@@ -56,7 +58,9 @@ export function Scatter(props: ScatterProps) {
     const best = points.reduce<Marked | null>((least, one) => (least === null || reach(one) < reach(least) ? one : least), null);
     setNear(best && reach(best) < 28 ? best : null);
   };
-  const line = x.at(deadline);
+  // A deadline beyond all points stands at the edge.
+  const shown = within(deadline);
+  const line = x.at(shown);
   const front = points.filter((one) => one.onFrontier);
   return (
     <div class="scatter" ref={room}>
@@ -67,9 +71,10 @@ export function Scatter(props: ScatterProps) {
           <path class="staircase" d={staircase(front, x, y, width - edge.right)} />
           {points.map((one) => <Mark one={one} x={x} y={y} late={one.time > deadline} />)}
           {chosen && <circle class="chosen-ring" cx={x.at(chosen.time)} cy={y.at(chosen.joules)} r="11" />}
+          {/* Names of attributes keep their case within SVG: tabIndex would not be one. */}
           <g
-            class="deadline" role="slider" tabIndex={0} aria-label="Deadline" aria-orientation="horizontal"
-            aria-valuemin={span.from} aria-valuemax={span.to} aria-valuenow={deadline} aria-valuetext={quantity(deadline, "s", 4)}
+            class="deadline" role="slider" tabindex={0} aria-label="Deadline" aria-orientation="horizontal"
+            aria-valuemin={span.from} aria-valuemax={span.to} aria-valuenow={shown} aria-valuetext={quantity(deadline, "s", 4)}
             onPointerDown={drag} onPointerMove={drag} onKeyDown={key}
           >
             <rect class="deadline-reach" x={line - 16} y={0} width="32" height={tall - edge.bottom} />
@@ -100,13 +105,13 @@ function Axes({ x, y, width, timeName, energyName }: { x: Scale; y: Scale; width
       {y.ticks.map((tick) => (
         <>
           <line x1={edge.left} x2={width - edge.right} y1={y.at(tick)} y2={y.at(tick)} />
-          <text x={edge.left - 10} y={y.at(tick) + 4} text-anchor="end">{tick === 0 ? "0" : quantity(tick, "J")}</text>
+          <text x={edge.left - 10} y={y.at(tick) + 4} text-anchor="end">{tickText(tick, "J")}</text>
         </>
       ))}
       {x.ticks.map((tick) => (
         <>
           <line x1={x.at(tick)} x2={x.at(tick)} y1={floor} y2={floor + 5} />
-          <text x={x.at(tick)} y={floor + 19} text-anchor="middle">{tick === 0 ? "0" : quantity(tick, "s", 4).replace(/\.0+(?=\D)/, "")}</text>
+          <text x={x.at(tick)} y={floor + 19} text-anchor="middle">{tickText(tick, "s")}</text>
         </>
       ))}
       <text class="axis-name" x={(edge.left + width - edge.right) / 2} y={tall - 6} text-anchor="middle">{timeName}</text>

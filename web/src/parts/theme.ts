@@ -54,11 +54,11 @@ export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Series and their colours; beyond eight they come round again, with another dash. */
+/** Series differ in colour and in dash, so that neither is needed. */
 export function seriesColour(index: number): string {
   return `--series-${(index % 8) + 1}`;
 }
-export const dashes: number[][] = [[], [6, 4], [2, 3], [10, 4, 2, 4]];
+const dashes: number[][] = [[], [8, 3], [3, 3], [10, 3, 2, 3]];
 export function seriesDash(index: number): number[] {
-  return dashes[Math.floor(index / 8) % dashes.length] ?? [];
+  return dashes[index % dashes.length] ?? [];
 }

@@ -20,7 +20,7 @@ function isSimple(value: unknown): boolean {
   return !(typeof value === "object" && value !== null) || isEnergy(value) || (Array.isArray(value) && value.length < 6 && value.every((one) => typeof one !== "object"));
 }
 
-export function Tree({ value, name = "" }: { value: unknown; name?: string }) {
+export function Tree({ value, name = "", depth = 0 }: { value: unknown; name?: string; depth?: number }) {
   if (isSimple(value)) return <Simple name={name} value={value} />;
   if (Array.isArray(value)) return <List name={name} values={value} />;
   const members = Object.entries(value as Members);
@@ -30,9 +30,9 @@ export function Tree({ value, name = "" }: { value: unknown; name?: string }) {
     <>
       {simple.length > 0 && <dl class="pairs">{simple.map(([key, one]) => <><dt>{words(key)}</dt><dd><Simple name={key} value={one} /></dd></>)}</dl>}
       {rest.map(([key, one]) => (
-        <details class="branch" open={size(one) < 40}>
+        <details class="branch" open={depth === 0 || size(one) < 40}>
           <summary>{words(key)} <span class="faint">{Array.isArray(one) ? `${one.length} entries` : ""}</span></summary>
-          <Tree name={key} value={one} />
+          <Tree name={key} value={one} depth={depth + 1} />
         </details>
       ))}
     </>
@@ -54,7 +54,7 @@ function List({ name, values }: { name: string; values: unknown[] }) {
   return (
     <ol class="branches">
       {values.slice(0, 100).map((one, index) => (
-        <li><details open={values.length === 1}><summary>{label(one, index)}</summary><Tree value={one} /></details></li>
+        <li><details open={values.length === 1}><summary>{label(one, index)}</summary><Tree value={one} depth={1} /></details></li>
       ))}
     </ol>
   );

@@ -67,7 +67,7 @@ function Watched({ node, picture }: { node: Node; picture: Picture | null }) {
     <>
       <Figures>
         <FigureCard label="Power now" value={total.value} unit={total.unit} spread={total.spread} note={<StatusChips status={picture?.status} />} />
-        {picture?.total_so_far_j !== undefined && <FigureCard label="Energy since the daemon began" value={used} unit={usedUnit} />}
+        {picture?.total_so_far_j !== undefined && <FigureCard label="Energy since the start" value={used} unit={usedUnit} />}
         <FigureCard label="Devices" value={node.devices.length} note={`${node.devices.reduce((sum, one) => sum + one.sources.length, 0)} meters, ${node.devices.reduce((sum, one) => sum + one.knobs.length, 0)} knobs`} />
         <FigureCard label="Held back now" value={hindered} note={hindered ? "devices that a cap or the heat slows" : "no device is slowed"} />
       </Figures>

@@ -1,5 +1,5 @@
 // The plans on a pipeline's frontier: pick one by its time, see each step's setting.
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Shown } from "../../data/documents";
 import type { Document, Group } from "../../data/schemas";
 import { FigureCard, Figures, split } from "../../parts/figure";
@@ -36,47 +36,55 @@ interface PlansDocument extends Document {
 export function Plans({ document }: Shown) {
   const told = document as PlansDocument;
   const knobs = useMemo(() => wholeKnobs(told.plans), [told]);
-  const [number, setNumber] = useState(0);
-  const plan = told.plans[number]!;
-  const group = useMemo((): Group => ({ group: {}, points: told.plans.map((one, index) => point(one, `plan ${index + 1}`, told.status)) }), [told]);
+  const group = useMemo((): Group => ({ group: {}, points: told.plans.map((one, index) => point(one, String(index + 1), told.status)) }), [told]);
+  const least = told.plans.reduce((best, one) => (one.energy_j < best.energy_j ? one : best));
+  const saved = (plan: Plan) => `in ${quantity(plan.time_s, "s")}, saves ${percent(1 - plan.energy_j / told.highest.energy_j)}`;
   return (
     <>
       <Figures>
-        <FigureCard label="At the highest setting" {...split(quantity(told.highest.energy_j, "J"))} note={`in ${quantity(told.highest.time_s, "s")}`} />
-        <FigureCard label="Shortest plan" {...split(quantity(told.plans[0]?.energy_j, "J"))} note={`in ${quantity(told.shortest_s, "s")}, saves ${percent(1 - (told.plans[0]?.energy_j ?? NaN) / told.highest.energy_j)}`} />
-        <FigureCard label="Plan of least energy" {...split(quantity(told.plans.at(-1)?.energy_j, "J"))} note={`in ${quantity(told.least_energy_s, "s")}, saves ${percent(1 - (told.plans.at(-1)?.energy_j ?? NaN) / told.highest.energy_j)}`} />
+        <FigureCard label="All at the highest setting" {...split(quantity(told.highest.energy_j, "J"))} note={`in ${quantity(told.highest.time_s, "s")}`} />
+        <FigureCard label="Shortest plan" {...split(quantity(told.plans[0]?.energy_j, "J"))} note={saved(told.plans[0]!)} />
+        <FigureCard label="Plan of least energy" {...split(quantity(least.energy_j, "J"))} note={saved(least)} />
       </Figures>
-      <FrontierExplorer group={group} unit="iteration" timeName="time of an iteration" />
-      <Panel title="Setting of each step" wide>
-        <label class="field">
-          <span>Plan {number + 1} of {told.plans.length}: {quantity(plan.time_s, "s")}, {quantity(plan.energy_j, "J")}, {plan.switches} changes of setting</span>
-          <input type="range" min="0" max={told.plans.length - 1} value={number} onInput={(event) => setNumber(Number(event.currentTarget.value))} />
-        </label>
-        <div class="table-room" role="region" aria-label="Settings by stage and step" tabIndex={0}>
-          <div class="steps">
-            {told.order.map((steps, stage) => (
-              <div class="steps-row">
-                <span class="steps-name">stage {stage}</span>
-                {steps.map(([instruction, microbatch], step) => {
-                  const knob = knobs[number]?.[stage]?.[step] ?? 0;
-                  const level = levelOf(told.knobs, knob);
-                  return (
-                    <span class="steps-cell" title={`${told.instructions[instruction]} of microbatch ${microbatch}: ${knobWords(told.knobs[knob])}`}>
-                      <span class={`steps-fill part-${instruction % 4}`} style={{ opacity: 0.2 + 0.8 * level }} />
-                      <span class="steps-text">{Object.values(told.knobs[knob] ?? {})[0]}</span>
-                    </span>
-                  );
-                })}
-              </div>
-            ))}
-          </div>
-        </div>
-        <ul class="legend">
-          {told.instructions.map((name, index) => <li><span class={`swatch part-${index % 4}`} aria-hidden="true" /> {name}</li>)}
-          <li>paler: lower {Object.keys(told.knobs[0] ?? {})[0] ?? "setting"}</li>
-        </ul>
-      </Panel>
+      <FrontierExplorer
+        group={group} unit="iteration" timeName="time of an iteration"
+        more={(chosen) => <Settings told={told} number={Number(chosen.point.settings["plan"]) - 1} knobs={knobs} />}
+      />
     </>
+  );
+}
+
+/** What each step of the chosen plan runs at, stage by stage in the order that they are issued in. */
+function Settings({ told, number, knobs }: { told: PlansDocument; number: number; knobs: number[][][] }) {
+  const plan = told.plans[number]!;
+  return (
+    <Panel title={`Setting of each step, plan ${number + 1}`} wide aside={<span class="faint">{plan.switches} changes of setting, {percent(plan.gap)} above the least possible</span>}>
+      <div class="table-room" role="region" aria-label="Settings by stage and step" tabIndex={0}>
+        <div class="steps">
+          {told.order.map((steps, stage) => (
+            <div class="steps-row">
+              <span class="steps-name">stage {stage}</span>
+              {steps.map(([instruction, microbatch], step) => {
+                const knob = knobs[number]?.[stage]?.[step] ?? 0;
+                const level = levelOf(told.knobs, knob);
+                return (
+                  <span
+                    class={`steps-cell kind-${instruction % 4} ${level > 0.6 ? "strong" : ""}`} style={{ "--level": level }}
+                    title={`${told.instructions[instruction]} of microbatch ${microbatch}: ${knobWords(told.knobs[knob])}`}
+                  >
+                    {Object.values(told.knobs[knob] ?? {})[0]}
+                  </span>
+                );
+              })}
+            </div>
+          ))}
+        </div>
+      </div>
+      <ul class="legend">
+        {told.instructions.map((name, index) => <li><span class={`swatch steps-cell kind-${index % 4}`} style={{ "--level": 1 }} aria-hidden="true" /> {name}</li>)}
+        <li>paler: lower {Object.keys(told.knobs[0] ?? {})[0] ?? "setting"}</li>
+      </ul>
+    </Panel>
   );
 }
 

@@ -24,7 +24,7 @@ export function RunShown({ run, timelineOf }: { run: Run; timelineOf: TimelineOf
       </Figures>
       {run.static && run.dynamic && <Waiting waiting={run.static} work={run.dynamic} />}
       {timelineOf && <Course run={run} timelineOf={timelineOf} />}
-      <Sources sources={run.sources} total={run.total.joules} />
+      <Sources run={run} />
       {run.cpu_shares && run.cpu_shares.length > 0 && (
         <Panel title="Who took the CPU's share">
           <Table
@@ -103,13 +103,15 @@ const partNames: Record<string, string> = {
   edge_j: "edges", quantum_j: "quantum", gain_j: "gain", offset_j: "offset", sampling_j: "sampling", model_j: "model", gap_j: "gaps",
 };
 
-function Sources({ sources, total }: { sources: RunSource[]; total: number | null }) {
+function Sources({ run }: { run: Run }) {
+  const { sources } = run;
+  const total = run.total.joules;
   return (
     <Panel title="Sources">
       <Table
         caption="Sources of the run" rows={sources}
         columns={[
-          { title: "Source", cell: (source) => <span class="id">{source.id}</span>, by: (source) => source.id },
+          { title: "Source", cell: (source) => <span class="model"><b>{sourceName(run, source.id)}</b><span class="id faint cut" title={source.id}>{source.id}</span></span>, by: (source) => sourceName(run, source.id) },
           { title: "Energy", number: true, cell: (source) => <EnergyText energy={source.energy} />, by: (source) => source.energy.joules },
           {
             title: "Of the total", by: (source) => (source.overlaps ? null : source.energy.joules),
