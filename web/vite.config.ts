@@ -16,8 +16,8 @@ function report(): Plugin {
       if (script?.type !== "chunk" || styles?.type !== "asset" || page?.type !== "asset") {
         this.error("the dashboard's script, styles or page is missing from the bundle");
       }
-      // Inside a page nothing may end the script but its own tag.
-      const code = script.code.replaceAll("</script", "<\\/script");
+      // Inside a page nothing may end the script but its own tag, nor begin a comment that hides it.
+      const code = script.code.replaceAll("</script", "<\\/script").replaceAll("<!--", "\\x3C!--");
       const link = icon.exec(String(page.source))?.[0] ?? "";
       // The policy lets nothing be fetched: what a report shows is in its one file.
       const source = `<!doctype html>

@@ -7,8 +7,10 @@ import { promisify } from "node:util";
 import { launch, open } from "./browser.mjs";
 import { documents, startServer } from "./server.mjs";
 
-const server = await startServer();
-const address = `${server.url}#/frontier/frontier.json`;
+// A daemon elsewhere must have this document among its own, by this name.
+const name = process.env.PERJOULE_FRONTIER ?? "frontier.json";
+const server = process.env.BASE_URL ? { url: process.env.BASE_URL, close: () => {} } : await startServer();
+const address = `${server.url}#/frontier/${encodeURIComponent(name)}`;
 const points = documents.get("frontier.json").groups[0].points;
 let browser;
 before(async () => (browser = await launch()));

@@ -8,9 +8,13 @@ let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
+// A daemon elsewhere sends what it has; what these tests make happen they can make happen here alone.
+const elsewhere = process.env.BASE_URL;
+const here = { skip: elsewhere && "of the test's own server" };
+
 /** A server for one test, and a page that shows it. */
 async function watching(options, run, expected = []) {
-  const server = await startServer(options);
+  const server = elsewhere ? { url: elsewhere, close: () => {} } : await startServer(options);
   const shown = await open(browser, server.url);
   try {
     await run(server, shown.page);
@@ -22,16 +26,16 @@ async function watching(options, run, expected = []) {
 
 const power = (page) => page.locator(".figure .value").first().textContent();
 
-test("20 pictures a second are drawn", () => watching({ hertz: 20 }, async (server, page) => {
+test("pictures are drawn as they come, 20 a second here", () => watching({ hertz: 20 }, async (server, page) => {
   await page.getByText("● live").waitFor();
   await page.waitForFunction(() => /W$/.test(document.querySelector(".figure .value")?.textContent ?? ""));
   const first = await power(page);
-  await page.waitForTimeout(1500);
+  await page.waitForTimeout(elsewhere ? 5000 : 1500);
   assert.notEqual(await power(page), first);
-  assert.equal(await page.locator(".card").count(), 3);
+  assert.ok(await page.locator(".card").count() > 0);
 }));
 
-test("a stream that breaks is taken up where it was", () => watching({ hertz: 20 }, async (server, page) => {
+test("a stream that breaks is taken up where it was", here, () => watching({ hertz: 20 }, async (server, page) => {
   await page.getByText("● live").waitFor();
   await page.waitForTimeout(500);
   const before = server.sequence();
@@ -42,14 +46,14 @@ test("a stream that breaks is taken up where it was", () => watching({ hertz: 20
   assert.ok(Math.abs(Number(resumed.headers["last-event-id"]) - before) <= 2, `resumed behind ${resumed.headers["last-event-id"]} of ${before}`);
 }, [/ERR_/]));
 
-test("a power that nobody knows is missing, and so is the sum", () => watching({ hertz: 10, lost: true }, async (server, page) => {
+test("a power that nobody knows is missing, and so is the sum", here, () => watching({ hertz: 10, lost: true }, async (server, page) => {
   await page.locator(".figure .value.lost").first().waitFor();
   assert.equal(await power(page), "missing");
   assert.match(await page.locator(".card").nth(1).textContent(), /missing/);
   assert.equal(await page.locator(".card").nth(1).locator(".chip-missing").count(), 1);
 }));
 
-test("a token is asked for, kept for the tab and sent with all, the stream too", () => watching({ hertz: 5, token: "open sesame" }, async (server, page) => {
+test("a token is asked for, kept for the tab and sent with all, the stream too", here, () => watching({ hertz: 5, token: "open sesame" }, async (server, page) => {
   await page.getByLabel("Token").fill("open sesame");
   await page.getByRole("button", { name: "Go on" }).click();
   await page.getByText("● live").waitFor();

@@ -50,7 +50,7 @@ function picture(sequence, devices, lost) {
     };
   });
   const total = pictures.some((one) => one.power_w === null) ? null : pictures.reduce((sum, one) => sum + one.power_w, 0);
-  return { schema: "perjoule.picture.v1", sequence, unix_ms: now, span_s: 1, total_w: total, total_uncertainty_w: total === null ? null : 31, total_so_far_j: 3.7e6, status: "simulated + estimated", devices: pictures };
+  return { schema: "perjoule.picture.v1", sequence, unix_ms: now, span_s: 1, total_w: total, total_uncertainty_w: total === null ? null : 31, total_so_far_j: 3.7e6, status: total === null ? "missing" : "simulated + estimated", devices: pictures };
 }
 
 /** Mean, least and most of `points` columns of what `at` (of unix milliseconds) gives every `step` milliseconds. */

@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { launch, open } from "./browser.mjs";
 import { million, startServer } from "./server.mjs";
 
+// Of a run whose samples are known: this server's own.
 const server = await startServer();
 const address = `${server.url}#/runs/${million}`;
 let browser;

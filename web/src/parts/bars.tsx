@@ -24,7 +24,7 @@ export function Bars({ label, rows }: { label: string; rows: BarRow[] }) {
           <li class={row.marked ? "bars-row marked" : "bars-row"}>
             <span class="bars-name">{row.name}</span>
             <span class="bars-room" aria-hidden="true">
-              {row.parts.map((part) => <span class={`bars-part part-${names.indexOf(part.name) % 4}`} style={{ width: `${(part.value / largest) * 100}%` }} title={part.name} />)}
+              {row.parts.filter((part) => part.value > 0).map((part) => <span class={`bars-part part-${names.indexOf(part.name) % 4}`} style={{ width: `${(part.value / largest) * 100}%` }} title={part.name} />)}
             </span>
             <span class="bars-text">{row.text}</span>
             {row.note && <span class="bars-note">{row.note}</span>}

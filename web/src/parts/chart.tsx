@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import Plot from "uplot";
 import { aligned, options, stackedUp, type Curve, type Look } from "./chart_look";
 import { gestures, type Extent } from "./chart_gestures";
-import { duration, moment, quantity } from "./format";
+import { elapsed, known, missing, moment, quantity } from "./format";
 import { onTheme } from "./theme";
 
 export type { Curve } from "./chart_look";
@@ -79,8 +79,7 @@ export function TimeChart(props: ChartProps) {
     const middle = Math.max(limits.from + half, Math.min(limits.to - half, (now.from + now.to) / 2));
     tell({ from: middle - half, to: middle + half });
   };
-  const index = at ?? data[0].length - 1;
-  const time = data[0][index];
+  const time = at === null ? undefined : data[0][at];
   return (
     <figure class="chart">
       <div
@@ -94,11 +93,11 @@ export function TimeChart(props: ChartProps) {
             <li>
               <Swatch curve={curve} filled={stacked} />
               <span class="legend-name">{curve.name}</span>
-              <span class="legend-value">{valueAt(data, curves, number, index, unit)}</span>
+              <span class="legend-value">{figureOf(column(data, curves, number), data[0], at, extent, whole !== undefined, unit)}</span>
             </li>
           ))}
         </ul>
-        <span class="chart-at">{time === undefined || at === null ? "" : clock ? moment(time * 1000) : duration(time)}</span>
+        <span class="chart-at">{time === undefined ? "" : clock ? moment(time * 1000) : elapsed(time, (extent.to - extent.from) / 1000)}</span>
         {whole && onExtent && (
           <span class="chart-buttons">
             <button type="button" class="button small" aria-label="Zoom in" onClick={() => zoom(0.5)}>+</button>
@@ -111,10 +110,28 @@ export function TimeChart(props: ChartProps) {
   );
 }
 
-/** A curve's figure in the legend: at the pointer, else the last. */
-function valueAt(data: uPlot.AlignedData, curves: Curve[], number: number, index: number, unit: string): string {
-  const before = curves.slice(0, number).reduce((sum, curve) => sum + (curve.least ? 3 : 1), 1);
-  return quantity(data[before]?.[index] as number | null | undefined, unit);
+type Column = ArrayLike<number | null | undefined>;
+
+function column(data: uPlot.AlignedData, curves: Curve[], number: number): Column {
+  return data[curves.slice(0, number).reduce((sum, curve) => sum + (curve.least && curve.most ? 3 : 1), 1)] ?? [];
+}
+
+/** A curve's figure in the legend: at the pointer; without one the mean of what is seen, or of what is live the last. */
+function figureOf(figures: Column, times: ArrayLike<number>, at: number | null, extent: Extent, pans: boolean, unit: string): string {
+  if (at !== null || !pans) {
+    let index = at ?? figures.length - 1;
+    // Times of other curves have no figure of this one: then the one before counts. A gap (null) is a gap.
+    while (index > 0 && figures[index] === undefined) index--;
+    return quantity(figures[index], unit);
+  }
+  let sum = 0, many = 0;
+  for (let index = 0; index < figures.length; index++) {
+    const figure = figures[index];
+    if (!known(figure) || times[index]! < extent.from || times[index]! > extent.to) continue;
+    sum += figure;
+    many++;
+  }
+  return many ? `mean ${quantity(sum / many, unit)}` : missing;
 }
 
 function Swatch({ curve, filled }: { curve: Curve; filled: boolean }) {

@@ -1,7 +1,7 @@
 // How a chart over time looks, and its figures in the columns that uPlot draws.
 import type uPlot from "uplot";
 import Plot from "uplot";
-import { duration, known, tickText } from "./format";
+import { elapsed, known, tickText } from "./format";
 import { colour } from "./theme";
 
 export interface Curve {
@@ -63,7 +63,7 @@ export function options(look: Look, width: number, setAt: (index: number | null)
       y: { range: (_plot, _least, most) => [0, known(most) && most > 0 ? most * 1.1 : 1] },
     },
     axes: [
-      { ...axis, size: 32, space: 80, incrs: steps, values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => (look.clock ? clockTime(tick, step) : elapsed(tick))) },
+      { ...axis, size: 32, space: 80, incrs: steps, values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => (look.clock ? clockTime(tick, step) : elapsed(tick, step))) },
       { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => tickText(tick, look.unit)), ...(look.unit ? {} : { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000] }) },
     ],
     series: [{}, ...series],
@@ -80,10 +80,6 @@ const steps = [
   ...[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1].flatMap((power) => [power, 2 * power, 5 * power]),
   10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, ...[1, 2, 5, 10, 30, 100, 365].map((days) => days * 86400),
 ];
-
-function elapsed(tick: number): string {
-  return tick >= 60 ? duration(tick) : tick === 0 ? "0\u00a0s" : tickText(tick, "s");
-}
 
 function clockTime(tick: number, step: number): string {
   const at = new Date(tick * 1000);

@@ -20,7 +20,8 @@ export function prefixFor(size: number): [number, string] {
 /** `digits` significant digits, never in exponents, with no digit behind the point that is not told. */
 export function significant(value: number, digits = 3): string {
   if (value === 0) return "0";
-  const places = digits - 1 - Math.floor(Math.log10(Math.abs(value)));
+  // The power of ten that it has once rounded: 0.9996 is 1.00.
+  const places = digits - 1 - Math.floor(Math.log10(Math.abs(Number(value.toPrecision(digits)))));
   return grouped(value.toFixed(Math.min(12, Math.max(0, places))));
 }
 
@@ -99,6 +100,16 @@ function parts(seconds: number, unit: number, name: string, below: string): stri
   const whole = Math.trunc(total / (unit / smaller));
   const rest = Math.abs(total % (unit / smaller));
   return rest === 0 ? `${whole}${gap}${name}` : `${whole}${gap}${name} ${rest}${gap}${below}`;
+}
+
+/** A moment of a course from its beginning, told to `step` seconds: "40 s", "5 min", "1:22:30". */
+export function elapsed(seconds: number, step: number): string {
+  if (seconds < 60) return seconds === 0 ? `0${gap}s` : `${+seconds.toFixed(Math.max(0, Math.min(9, -Math.floor(Math.log10(step) + 1e-9))))}${gap}s`;
+  if (step >= 60 && Number.isInteger(seconds / 60)) return duration(seconds);
+  const places = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  const rest = (seconds % 60).toFixed(places).padStart(places ? places + 3 : 2, "0");
+  return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
 }
 
 export function moment(unixMs: Figure): string {

@@ -106,12 +106,14 @@ function columns(differing: string[], per: string): Column<Marked>[] {
     ...differing.map((key): Column<Marked> => ({
       title: key, cell: (one) => <span class="nowrap" title={one.point.settings[key]}>{settingText(one.point.settings[key])}</span>, by: (one) => numeric(one.point.settings[key]),
     })),
-    { title: "Kind of figure", cell: (one) => <StatusChips status={one.point.energy.status} />, by: (one) => one.point.energy.status },
+    { title: "Figure is", cell: (one) => <StatusChips status={one.point.energy.status} />, by: (one) => one.point.energy.status },
   ];
 }
 
 /** The deadline that the document was made with, read off its rule's words where it is one. */
 function deadlineOf(group: Group): number | null {
+  const factor = /^least energy, time at most ([\d.]+) x the fastest$/.exec(group.rule ?? "");
+  if (factor && group.fastest) return Number(factor[1]) * group.fastest.time_s;
   const found = /^least energy, time at most ([\d.]+) (ns|us|µs|ms|s|min|h)$/.exec(group.rule ?? "");
   const units: Record<string, number> = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
   return found ? Number(found[1]) * (units[found[2]!] ?? 1) : (group.chosen?.time_s ?? null);

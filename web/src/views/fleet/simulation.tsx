@@ -62,7 +62,9 @@ export function Simulation({ document }: Shown) {
           note: <>{one === first ? "what the others are held against" : saving(one.saving)} {keeps(one) ? null : <Chip kind="warn"><span aria-hidden="true">✕</span> requests late</Chip>}</>,
         }))} />
       </Panel>
-      {told.policies.some((one) => one.bins?.length) && <OverTime policies={told.policies} name={name} onName={setName} />}
+      {told.policies.some((one) => one.bins?.length)
+        ? <OverTime policies={told.policies} name={name} onName={setName} />
+        : <p class="faint">This document does not say how the fleet went over time.</p>}
       <Panel title="Policies">
         <Table caption="Policies" rows={told.policies} marked={(one) => one === best} columns={columns(told.policies)} />
       </Panel>
@@ -95,7 +97,7 @@ function parts(policy: Policy): { name: string; value: number }[] {
 function columns(policies: Policy[]): Column<Policy>[] {
   const some = (member: keyof Policy) => policies.some((one) => one[member] !== undefined);
   return [
-    { title: "Policy", cell: (one) => one.policy, by: (one) => one.policy },
+    { title: "Policy", cell: (one) => <span class="nowrap">{one.policy}</span>, by: (one) => one.policy },
     { title: "Energy", number: true, cell: (one) => quantity(one.energy_kwh * 1000, "Wh"), by: (one) => one.energy_kwh },
     { title: "Saves", number: true, cell: (one) => percent(one.saving), by: (one) => one.saving },
     { title: "In time", number: true, cell: (one) => percent(one.all?.attainment ?? one.attainment), by: (one) => one.all?.attainment ?? one.attainment },

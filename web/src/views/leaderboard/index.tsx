@@ -79,10 +79,9 @@ function BoardShown({ board }: { board: Board }) {
           { title: "Stars", cell: (row) => <span role="img" aria-label={`${row.stars_by_range} of 5 stars`} class="stars">{"★".repeat(row.stars_by_range)}{"☆".repeat(5 - row.stars_by_range)}</span>, by: (row) => row.stars_by_range },
           { title: board.metric, number: true, cell: (row) => <span class="nowrap">{quantity(row.latency_s, "s")}</span>, by: (row) => row.latency_s },
           { title: "Saves", number: true, cell: (row) => percent(row.saved_per_response ?? row.saved_per_unit), by: (row) => row.saved_per_response ?? row.saved_per_unit },
-          { title: "On", cell: (row) => <span class="nowrap">{gpuWords(row.result)}</span>, by: (row) => gpuWords(row.result) },
-          { title: "Most at once", number: true, cell: (row) => count(row.result.batch?.max_num_seqs), by: (row) => row.result.batch?.max_num_seqs },
+          { title: "On", cell: (row) => <span class="two-lines"><span>{gpuWords(row.result)}</span><span class="faint">{known(row.result.batch?.max_num_seqs) ? `${count(row.result.batch.max_num_seqs)} at once` : ""}</span></span>, by: (row) => gpuWords(row.result) },
           { title: "By TDP", number: true, cell: (row) => (row.tdp ? `× ${row.tdp.ratio.toFixed(2)}` : <Lost />), by: (row) => row.tdp?.ratio },
-          { title: "Kind of figure", cell: (row) => <StatusChips status={energyOf(row, unit)?.status} /> },
+          { title: "Figure is", cell: (row) => <StatusChips status={energyOf(row, unit)?.status} /> },
         ]}
       />
       <p class="faint">Saves: energy against the model's own fastest configuration. By TDP: what an estimate from the thermal design power would say, as a multiple.</p>

@@ -11,6 +11,7 @@ export interface Course {
 }
 
 const columns = 600;
+const longestGap = 10; // Seconds without a picture, beyond which nobody knows what was between.
 
 /** Grows by pictures and forgets what is older than `span` seconds, or more than twice the columns a chart has. */
 class Recent {
@@ -19,6 +20,9 @@ class Recent {
   add(picture: Picture, span: number): void {
     this.pictures.push(picture);
     const oldest = picture.unix_ms - span * 1000;
+    // What a lost connection has missed, the daemon remembers: pictures begin anew behind the gap.
+    const before = this.pictures.at(-2);
+    if (before && picture.unix_ms - before.unix_ms > longestGap * 1000) this.pictures = [picture];
     let behind = 0;
     while (behind < this.pictures.length && this.pictures[behind]!.unix_ms < oldest) behind++;
     // Faster pictures than the chart has columns are thinned out, the newer half left as it is.
@@ -72,6 +76,11 @@ function joined(devices: Device[], past: Map<string, Series>, pictures: Picture[
       const index = series ? Math.floor((at - series.from_unix_ms) / (series.step_s * 1000) + 1e-6) : -1;
       course.watts.get(device.id)!.push(series?.mean_w[index] ?? null);
     }
+  }
+  const behind = course.times.at(-1);
+  if (grid && behind !== undefined && first !== Infinity && first / 1000 - behind > Math.max(longestGap, 2 * grid.step_s)) {
+    course.times.push(behind + grid.step_s);
+    for (const watts of course.watts.values()) watts.push(null);
   }
   for (const picture of pictures) {
     if (picture.unix_ms < from) continue;

@@ -1,4 +1,5 @@
 // One device: what it draws of what it may, how fast and how warm it is, what holds it back, and how good its meters are.
+import type { ComponentChildren } from "preact";
 import { Chip, GradeChip, StatusChips } from "../../parts/chips";
 import { Bar, Lost } from "../../parts/figure";
 import { bytes, count, known, moment, percent, quantity, withUncertainty, type Figure } from "../../parts/format";
@@ -38,14 +39,11 @@ export function DeviceCard({ device, name, colour, picture }: { device: Device; 
         <Table
           caption={`Meters of ${name}`} rows={device.sources}
           columns={[
-            { title: "Meter", cell: (source) => <span class="id">{source.id.slice(source.id.indexOf("/") + 1)}</span> },
+            { title: "Meter", cell: (source) => <Two first={<span title={source.id}>{source.id.slice(device.id.length).replace(/^\//, "") || "main"}</span>} second={`${source.kind}, ${source.scope}, ${source.boundary}`} /> },
             { title: "Grade", cell: (source) => <GradeChip grade={source.grade} /> },
-            { title: "Kind", cell: (source) => source.kind },
-            { title: "Of", cell: (source) => `${source.scope}, ${source.boundary}` },
-            { title: "By", cell: (source) => source.backend },
-            { title: "Tick", number: true, cell: (source) => quantity(source.tick_s, "s") },
+            { title: "Read", cell: (source) => <Two first={source.backend} second={known(source.tick_s) ? `every ${quantity(source.tick_s, "s")}` : "tick not known"} /> },
             { title: "Gain", number: true, cell: (source) => (known(source.gain) ? `± ${percent(source.gain)}` : <Lost />) },
-            { title: "Figures are", cell: (source) => <StatusChips status={source.status} /> },
+            { title: "Figure is", cell: (source) => <StatusChips status={source.status} /> },
           ]}
         />
       </details>
@@ -58,8 +56,8 @@ export function DeviceCard({ device, name, colour, picture }: { device: Device; 
               { title: "Knob", cell: (knob) => knob.name },
               { title: "Stands at", number: true, cell: (knob) => setting(knob, knob.value) },
               { title: "Otherwise", number: true, cell: (knob) => setting(knob, knob.default) },
-              { title: "Range", cell: range },
-              { title: "Lease", cell: (knob) => (knob.lease ? `${knob.lease.owner}, until ${moment(knob.lease.expires_unix_ms)}` : <span class="faint">none</span>) },
+              { title: "Range", cell: (knob) => <span class="range">{range(knob)}</span> },
+              { title: "Lease", cell: (knob) => (knob.lease ? <Two first={knob.lease.owner} second={`until ${moment(knob.lease.expires_unix_ms).slice(11)}`} /> : <span class="faint">none</span>) },
             ]}
           />
         </details>
@@ -67,6 +65,10 @@ export function DeviceCard({ device, name, colour, picture }: { device: Device; 
       {device.note && <p class="faint">{device.note}</p>}
     </article>
   );
+}
+
+function Two({ first, second }: { first: ComponentChildren; second: string }) {
+  return <span class="two-lines"><span>{first}</span><span class="faint">{second}</span></span>;
 }
 
 function Pair({ name, value, text }: { name: string; value: Figure; text(value: number): string }) {

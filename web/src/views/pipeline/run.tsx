@@ -64,7 +64,7 @@ export function PipelineRun({ document }: Shown) {
             { title: "as planned", number: true, cell: (one) => (known(one.planned_time_s) ? quantity(one.planned_time_s, "s", 4) : <span class="faint">not planned</span>), by: (one) => one.planned_time_s },
             { title: "Energy", number: true, cell: (one) => <EnergyText energy={one.energy} />, by: (one) => one.energy.joules },
             { title: "as planned", number: true, cell: (one) => (known(one.planned_energy_j) ? quantity(one.planned_energy_j, "J") : <span class="faint">not planned</span>), by: (one) => one.planned_energy_j },
-            { title: "Kind of figure", cell: (one) => <StatusChips status={one.energy.status} /> },
+            { title: "Figure is", cell: (one) => <StatusChips status={one.energy.status} /> },
           ]}
         />
       </Panel>

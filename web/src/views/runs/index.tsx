@@ -91,14 +91,13 @@ function RunTable({ runs }: { runs: StoredRun[] }) {
         caption="Runs" rows={found} marked={(run) => chosen.includes(run.id)}
         columns={[
           { title: "Compare", cell: (run) => <input type="checkbox" aria-label={`Compare run ${run.id}`} checked={chosen.includes(run.id)} onChange={() => choose(run.id)} /> },
-          { title: "Run", cell: (run) => <a href={link("runs", run.id)}>{run.id}</a>, by: (run) => run.id },
+          { title: "Run", cell: (run) => <span class="two-lines"><a href={link("runs", run.id)}>{run.id}</a><span class="command faint" title={run.command}>{shortCommand(run.command)}</span></span>, by: (run) => run.command },
           { title: "Begun", cell: (run) => <span class="nowrap">{moment(run.started_unix_ns / 1e6)}</span>, by: (run) => run.started_unix_ns },
-          { title: "Command", cell: (run) => <span class="command" title={run.command}>{shortCommand(run.command)}</span>, by: (run) => run.command },
           { title: "Project", cell: (run) => [run.project, ...(run.tags ?? [])].filter(Boolean).join(", ") || <span class="faint">none</span>, by: (run) => run.project },
           { title: "Took", number: true, cell: (run) => <span class="nowrap">{duration(run.duration_s)}</span>, by: (run) => run.duration_s },
           { title: "Energy", number: true, cell: (run) => <EnergyText energy={energy(run)} />, by: (run) => energy(run).joules },
           { title: "Mean power", number: true, cell: (run) => <span class="nowrap">{quantity(run.document.mean_power_w, "W")}</span>, by: (run) => run.document.mean_power_w },
-          { title: "Kind of figure", cell: (run) => <StatusChips status={energy(run).status} />, by: (run) => energy(run).status },
+          { title: "Figure is", cell: (run) => <StatusChips status={energy(run).status} />, by: (run) => energy(run).status },
         ]}
       />
     </section>
@@ -144,7 +143,7 @@ function Exported({ runs }: { runs: StoredRun[] }) {
 export const view: View = {
   name: "runs",
   title: "Runs",
-  summary: "What a run took, by source, and its course.",
+  summary: "What runs took, by source, their course, and whether they differ.",
   schemas: ["perjoule.run.v1", "perjoule.runs.v1", "perjoule.compare.v1"],
   Page,
   Show,

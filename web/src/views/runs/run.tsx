@@ -33,7 +33,7 @@ export function RunShown({ run, timelineOf }: { run: Run; timelineOf: TimelineOf
               { title: "Who", cell: (one) => one.owner },
               { title: "Share", cell: (one) => <Bar share={one.share} text={percent(one.share)} />, by: (one) => one.share },
               { title: "Energy", number: true, cell: (one) => <EnergyText energy={one.energy} />, by: (one) => one.energy.joules },
-              { title: "Kind of figure", cell: (one) => <StatusChips status={one.energy.status} /> },
+              { title: "Figure is", cell: (one) => <StatusChips status={one.energy.status} /> },
             ]}
           />
         </Panel>
@@ -117,11 +117,10 @@ function Sources({ run }: { run: Run }) {
             title: "Of the total", by: (source) => (source.overlaps ? null : source.energy.joules),
             cell: (source) => (source.overlaps || source.energy.joules === null || !total ? <span class="faint">counted elsewhere</span> : <Bar share={source.energy.joules / total} text={percent(source.energy.joules / total)} />),
           },
-          { title: "Figures are", cell: (source) => <StatusChips status={source.energy.status} />, by: (source) => source.energy.status },
+          { title: "Figure is", cell: (source) => <StatusChips status={source.energy.status} />, by: (source) => source.energy.status },
           { title: "Grade", cell: (source) => <GradeChip grade={source.energy.grade} />, by: (source) => source.energy.grade },
-          { title: "By", cell: (source) => source.backend, by: (source) => source.backend },
-          { title: "Tick", number: true, cell: (source) => quantity(source.tick_s, "s"), by: (source) => source.tick_s },
-          { title: "Error from", cell: (source) => errorParts(source) },
+          { title: "Read", cell: (source) => <span class="two-lines"><span>{source.backend}</span><span class="faint">every {quantity(source.tick_s, "s")}</span></span>, by: (source) => source.backend },
+          { title: "Error from", cell: (source) => <span class="two-lines">{errorParts(source).map((part) => <span class="faint">{part}</span>)}</span> },
         ]}
       />
     </Panel>
@@ -129,10 +128,9 @@ function Sources({ run }: { run: Run }) {
 }
 
 /** The parts of the uncertainty, largest first, one sigma each. */
-function errorParts(source: RunSource): string {
+function errorParts(source: RunSource): string[] {
   return Object.entries(source.uncertainty ?? {})
     .sort(([, one], [, other]) => other - one)
     .slice(0, 2)
-    .map(([name, joules]) => `${partNames[name] ?? name.replace(/_j$/, "")} ${quantity(joules, "J")}`)
-    .join(", ");
+    .map(([name, joules]) => `${partNames[name] ?? name.replace(/_j$/, "")} ${quantity(joules, "J")}`);
 }

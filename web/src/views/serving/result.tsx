@@ -13,14 +13,14 @@ export function Result({ document }: Shown) {
   const latencies = Object.entries(result.latency ?? {}).filter((entry): entry is [string, Latency] => typeof entry[1] === "object");
   return (
     <>
-      <p class="summary">{result.model.nickname ?? result.model.id} on {gpuWords(result)}{result.engine?.name ? `, ${result.engine.name} ${result.engine.version ?? ""}` : ""}; task {result.task}</p>
+      <p class="summary">{result.model.nickname ?? result.model.id} on {gpuWords(result)}{result.engine?.name ? `, ${[result.engine.name, result.engine.version].filter(Boolean).join(" ")}` : ""}; task {result.task}</p>
       {result.validity && result.validity.length > 0 && (
         <div class="notice notice-error"><strong><span aria-hidden="true">✕</span> This result is void and is not ranked</strong><ul>{result.validity.map((reason) => <li>{reason}</li>)}</ul></div>
       )}
       <Figures>
         {Object.entries(result.energy).map(([unit, energy]) => <EnergyCard label={`Energy per ${unitWords[unit] ?? unit}`} energy={energy} />)}
         <FigureCard label="Power of the GPUs" {...split(quantity(result.power_w, "W"))} note={gpuWords(result)} />
-        {Object.entries(result.rates_per_s ?? {}).slice(0, 1).map(([name, rate]) => <FigureCard label={name.replaceAll("_", " ")} value={count(Math.round(rate))} unit="/s" />)}
+        {Object.entries(result.rates_per_s ?? {}).slice(0, 1).map(([name, rate]) => <FigureCard label={`Rate of ${name.replaceAll("_", " ")}`} value={count(Math.round(rate))} unit="/s" />)}
         {known(result.batch?.mean) && <FigureCard label="Running requests" value={count(result.batch.mean)} note={known(result.batch.max_num_seqs) ? `of at most ${result.batch.max_num_seqs}` : undefined} />}
         {known(result.goodput?.share) && <FigureCard label="Within their limits" value={percent(result.goodput.share)} note="of the requests" />}
       </Figures>
@@ -74,7 +74,7 @@ export function Results({ document }: Shown) {
           { title: "ITL, P90", number: true, cell: (one) => quantity(one.latency?.["itl"]?.p90_s, "s"), by: (one) => one.latency?.["itl"]?.p90_s },
           { title: "TTFT, P90", number: true, cell: (one) => quantity(one.latency?.["ttft"]?.p90_s, "s"), by: (one) => one.latency?.["ttft"]?.p90_s },
           { title: "Valid", cell: (one) => (one.validity?.length ? <Chip kind="warn" title={one.validity.join("; ")}>✕ void</Chip> : <Chip kind="good">✓ valid</Chip>), by: (one) => one.validity?.length ?? 0 },
-          { title: "Kind of figure", cell: (one) => <StatusChips status={one.energy["output_token"]?.status ?? one.energy["response"]?.status} /> },
+          { title: "Figure is", cell: (one) => <StatusChips status={one.energy["output_token"]?.status ?? one.energy["response"]?.status} /> },
         ]}
       />
     </Panel>
