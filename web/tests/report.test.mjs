@@ -89,6 +89,16 @@ test("what a document says is text, whatever it is", async () => {
   await end();
 });
 
+test("a document that its view cannot read is shown as it is, and the others stand", async () => {
+  const { page, end } = await open(browser, report("broken", [{ schema: "perjoule.frontier.v1", groups: [{ points: 5 }], kept: "what it holds" }, { schema: "perjoule.fleet-plan.v1" }, documents.get("compare.json")]));
+  await page.getByText("what it holds", { exact: true }).waitFor();
+  const told = await page.getByRole("alert").allTextContents();
+  assert.equal(told.length, 2);
+  assert.match(told.join(), /cannot be shown by Frontier.*cannot be shown by Fleet/s);
+  await page.getByText("No difference can be told.").waitFor();
+  await end();
+});
+
 test("an empty report says so", async () => {
   const { page, end } = await open(browser, report("empty", []));
   await page.getByText("carries no document").waitFor();

@@ -10,6 +10,7 @@ import { generic, viewOf, views } from "../views";
 import type { View } from "../views/view";
 import { link, usePlace } from "./address";
 import { Frame, Heading } from "./frame";
+import { ShownDocument } from "./shown";
 
 const all = "documents";
 
@@ -101,7 +102,7 @@ function OneDocument({ name, entries, back, view }: { name: string; entries: Doc
       />
       {error && <ErrorBox error={error} />}
       {!data && !error && <Loading what={name} />}
-      {data && <shower.Show name={name} document={data} others={othersFromServer(entries, name)} />}
+      {data && <ShownDocument name={name} document={data} others={othersFromServer(entries, name)} />}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { Empty } from "../parts/panel";
 import { viewOf } from "../views";
 import { schemaWords } from "./dashboard";
 import { Frame, Heading } from "./frame";
+import { ShownDocument } from "./shown";
 
 interface Section {
   id: string;
@@ -25,7 +26,7 @@ export function Report({ documents }: { documents: Document[] }) {
           <section class="report-section" id={section.id} aria-label={section.title}>
             {sections.length > 1 && <h2>{index + 1}. {section.title}</h2>}
             <p class="summary">{view.summary}</p>
-            <view.Show name={section.id} document={section.document} others={sections.filter((one) => one !== section).map(other)} />
+            <ShownDocument name={section.id} document={section.document} others={sections.filter((one) => one !== section).map(other)} />
           </section>
         );
       })}

@@ -19,7 +19,13 @@ export function marked(group: Group): Marked[] {
     .sort((one, other) => one.time - other.time || one.joules - other.joules);
   // A table of points does not say which are on the frontier: dropped is what another is strictly below in both.
   if (!all.some((point) => point.on_frontier !== undefined) && group.points) {
-    for (const row of rows) row.onFrontier = !rows.some((other) => other.time < row.time && other.joules < row.joules);
+    let [least, leastBefore, time] = [Infinity, Infinity, -Infinity];
+    for (const row of rows) {
+      // Least energy of all that are strictly faster; rows of one time do not dominate each other.
+      if (row.time > time) [leastBefore, time] = [least, row.time];
+      row.onFrontier = row.joules <= leastBefore;
+      least = Math.min(least, row.joules);
+    }
   }
   return rows;
 }

@@ -8,6 +8,7 @@ import { StatusChips } from "./chips";
 import { EnergyText } from "./figure";
 import { percent, plusMinus, prefixFor, quantity } from "./format";
 import { Empty, Panel } from "./panel";
+import { range } from "./scale";
 import { Scatter } from "./scatter";
 import { Table, type Column } from "./table";
 
@@ -68,7 +69,7 @@ function Chosen(props: {
           onChange={(event) => event.currentTarget.value !== "" && props.onDeadline(Number(event.currentTarget.value) * factor)}
         />
       </label>
-      <h3>Choice</h3>
+      <h2 class="title">Choice</h2>
       <div aria-live="polite" class="choice-words">
         {chosen === null ? (
           <p><strong>Nothing is in time.</strong> The fastest point takes {quantity(fastest.time, "s")}, {percent(fastest.time / deadline - 1)} over the deadline.</p>
@@ -120,8 +121,7 @@ function deadlineOf(group: Group): number | null {
 }
 
 function spanOf(points: Marked[]): { from: number; to: number } {
-  const times = points.map((one) => one.time);
-  const [least, most] = [Math.min(...times), Math.max(...times)];
+  const { least, most } = range(points.map((one) => one.time));
   const room = (most - least) * 0.08 || most * 0.1;
   return { from: Math.max(0, least - room), to: most + room };
 }

@@ -7,7 +7,7 @@ export function Panel(props: { title?: string; aside?: ComponentChildren; childr
     <section class={props.wide ? "panel wide" : "panel"}>
       {(props.title || props.aside) && (
         <header class="panel-head">
-          {props.title && <h3>{props.title}</h3>}
+          {props.title && <h2 class="title">{props.title}</h2>}
           {props.aside && <div class="panel-aside">{props.aside}</div>}
         </header>
       )}

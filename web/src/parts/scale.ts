@@ -8,6 +8,16 @@ export interface Scale {
   back(place: number): number;
 }
 
+/** Of however many values; spreading them into Math.max has its limit. */
+export function range(values: number[]): { least: number; most: number } {
+  let [least, most] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return { least, most };
+}
+
 /** A step of 1, 2 or 5 times a power of ten that parts `span` into about `wanted`. */
 export function roundStep(span: number, wanted: number): number {
   const rough = span / Math.max(1, wanted);

@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { Marked } from "../data/frontier";
 import { known, quantity, tickText } from "./format";
-import { linear, type Scale } from "./scale";
+import { linear, range, type Scale } from "./scale";
 import { useWidth } from "./size";
 
 export interface ScatterProps {
@@ -26,8 +26,8 @@ export function Scatter(props: ScatterProps) {
   const width = useWidth(room);
   const [near, setNear] = useState<Marked | null>(null);
   const x = linear(span.from, span.to, edge.left, Math.max(edge.left + 1, width - edge.right), Math.max(2, width / 110));
-  const highest = Math.max(...points.map((one) => one.joules + (one.point.energy.expanded_j ?? 0)));
-  const lowest = Math.min(...points.map((one) => one.joules - (one.point.energy.expanded_j ?? 0)));
+  const highest = range(points.map((one) => one.joules + (one.point.energy.expanded_j ?? 0))).most;
+  const lowest = range(points.map((one) => one.joules - (one.point.energy.expanded_j ?? 0))).least;
   const spare = (highest - lowest) * 0.12 || highest * 0.2;
   const y = linear(Math.max(0, lowest - 2 * spare), highest + spare, tall - edge.bottom, edge.top, 6);
 

@@ -87,7 +87,7 @@ function BoardShown({ board }: { board: Board }) {
       <p class="faint">Saves: energy against the model's own fastest configuration. By TDP: what an estimate from the thermal design power would say, as a multiple.</p>
       {board.misses.length > 0 && (
         <>
-          <h4>Out of reach</h4>
+          <h3>Out of reach</h3>
           <ul>{board.misses.map((miss) => <li>{miss.model}: {miss.quantity} of {quantity(miss.reached, miss.quantity === "energy" ? "J" : "s")} at best, {percent(miss.over)} over.</li>)}</ul>
         </>
       )}

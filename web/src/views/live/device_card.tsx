@@ -14,7 +14,7 @@ export function DeviceCard({ device, name, colour, picture }: { device: Device; 
       <header class="card-head">
         <svg width="14" height="14" aria-hidden="true"><rect width="14" height="14" rx="4" fill={`var(${colour})`} /></svg>
         <div>
-          <h3>{name}</h3>
+          <h2 class="title">{name}</h2>
           <p class="faint">{device.name || device.id}</p>
         </div>
         <StatusChips status={picture?.status} />
@@ -24,7 +24,7 @@ export function DeviceCard({ device, name, colour, picture }: { device: Device; 
         {power.spread && <span class="spread">± {power.spread} {power.unit}</span>}
       </p>
       {known(limit) && known(picture?.power_w) && <Bar share={picture.power_w / limit} text={`${percent(picture.power_w / limit)} of the ${quantity(limit, "W")} cap`} />}
-      <Reasons reasons={picture?.throttle_reasons ?? []} told={device.kind === "gpu"} />
+      {picture && <Reasons reasons={picture.throttle_reasons ?? []} told={device.kind === "gpu"} />}
       <dl class="pairs tight">
         <Pair name="clock" value={picture?.clock_mhz} text={(mhz) => `${count(mhz)}\u00a0MHz`} />
         <Pair name="memory clock" value={picture?.memory_clock_mhz} text={(mhz) => `${count(mhz)}\u00a0MHz`} />

@@ -22,7 +22,7 @@ const spans = [
 ];
 
 function Page() {
-  const { data: node, error } = useAsk<Node>("node");
+  const { data: node, error } = useAsk<Node>("node", 10);
   const [picture, setPicture] = useState<Picture | null>(null);
   const [state, setState] = useState<StreamState>({ kind: "connecting" });
   useEffect(() => follow("node/live", {
@@ -62,7 +62,7 @@ function Watched({ node, picture }: { node: Node; picture: Picture | null }) {
   const silent = layers.filter((device) => !drawn.includes(device));
   const total = withUncertainty(picture?.total_w, picture?.total_uncertainty_w, "W");
   const [used = "", usedUnit] = quantity(picture?.total_so_far_j, "J").split("\u00a0");
-  const hindered = picture?.devices.filter((one) => one.throttle_reasons.length > 0).length ?? 0;
+  const hindered = picture?.devices.filter((one) => (one.throttle_reasons?.length ?? 0) > 0).length ?? 0;
   return (
     <>
       <Figures>
