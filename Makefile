@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 RELEASE := $(BUILD)/release
 CHECK := $(BUILD)/check
 
-.PHONY: demo test build bench soak format tidy layers clean
+.PHONY: demo test build bench soak web format tidy layers clean
 
 demo: build-demo
 	tools/demo $(RELEASE)
@@ -30,6 +30,7 @@ packages-demo:
 packages-test:
 	@tools/install_packages test
 	@tools/install_node $(BUILD)/node
+	@PERJOULE_WEB_FOLDER=$(abspath $(BUILD))/web tools/web node || [ $$? -eq 77 ]
 packages-bench:
 	@tools/install_packages bench
 
@@ -44,6 +45,10 @@ soak: packages-test build
 	tools/build_llama_server $(BUILD)/llama $(JOBS)
 	PERJOULE_COMMAND=$(abspath $(RELEASE))/perjoule PERJOULE_NODE_FOLDER=$(abspath $(BUILD))/node \
 	  /usr/bin/python3 tests/end_to_end/real_engine_test.py
+
+# The pages, which are committed as they are built: needs npm, and is for those who change web/src.
+web:
+	@PERJOULE_WEB_FOLDER=$(abspath $(BUILD))/web tools/web build
 
 format:
 	@tools/format --fix
