@@ -2,6 +2,7 @@
 import atexit
 import contextlib
 import ctypes
+import datetime
 import json
 import os
 import pathlib
@@ -311,6 +312,42 @@ class Scenes:
         wait_for_clock(0, lambda clock: clock > LOW)
 
 
+    def other_days_say_what_is_expected(self):
+        ports = free_ports(2)
+        now = datetime.datetime.now(datetime.timezone.utc)
+
+        def history(here, else_where):
+            """Bins of an hour of a day that began at 0:00 UTC: one load in this hour and the next, another in all the others."""
+            near = (now.hour, (now.hour + 1) % 24)
+            return "start_s,duration_s,prompt_tps\n" + "".join(f"{3600 * hour},3600,{here if hour in near else else_where}\n" for hour in range(24))
+
+        more = 'instance-period = "2s"\nstart = "0s"\nhistory = "day.csv"'
+        path = self.write(fleet(ports, "scale-inst", more, '[hooks]\nstart = "false"\nstop = "false"', ("on", "off")),
+                          profile(most_low=450, most_high=450))
+        with servers(ports[:1]), load(ports[0], 8, 30):  # some 240 a second
+            (self.folder / "day.csv").write_text(history(700, 10))
+            control = Controller(path, "--dry-run")
+            expected = []  # of each decision to start the one that is off
+
+            def is_expected():
+                expected[:] = [one["why"] for one in control.find(event="start", subject="n1", result="would")]
+                return [why for why in expected if why["expected_by"] == "history" and 690 < why["expected_tps"] < 1401]
+
+            control.wait_until(is_expected, expected)
+            forecast = control.find(event="begin")[0]["forecast"]
+            assert forecast["basis"] == "history" and forecast["file"] == str(self.folder / "day.csv"), forecast
+            assert forecast["repeats_s"] == 86400 and forecast["bin_s"] == 3600 and forecast["begins_unix_s"] % 86400 == 0, forecast
+            control.end()
+            # At this time of the day other days had next to nothing: what comes now counts.
+            (self.folder / "day.csv").write_text(history(10, 700))
+            control = Controller(path, "--dry-run")
+            control.wait_until(lambda: [one for one in control.find(event="period") if one["pools"][0]["expected_by"] == "present"], "the present load")
+            control.end()
+            text = subprocess.run([COMMAND, "fleet", "control", str(path), "--dry-run", "--for", "1s"], text=True, capture_output=True, timeout=60,
+                                  check=True).stdout
+            assert "day.csv by the time of the day, 1 d in bins of" in text and "no history" not in text, text
+
+
 class FleetControl(TwinTest):
     def test_clocks_follow_the_load_and_are_back_at_the_end(self):
         self.on_twin("clocks_follow_the_load", "h100:2")
@@ -327,6 +364,9 @@ class FleetControl(TwinTest):
 
     def test_hooks_that_fail_or_hang(self):
         self.on_twin("hooks_that_fail_or_hang_are_told_and_tried_again", "h100:2")
+
+    def test_other_days_say_what_is_expected(self):
+        self.on_twin("other_days_say_what_is_expected", "h100:2")
 
     def test_a_dry_run_touches_nothing(self):
         self.on_twin("a_dry_run_touches_nothing", "h100:2")
@@ -363,6 +403,17 @@ class FleetFile(CommandTest):
         self.refused("", "no [fleet]")
         self.refused(good[:good.index("[[server]]")], "no [[server]]")
         self.refused(good.replace("scale-freq", "all-knobs").replace("every", 'shard-period = "2500ms"\nevery') + "", "command")
+        history = good.replace("every", 'history = "day.csv"\nevery')
+        self.refused(history, "fleet.toml:4: history: ", "day.csv")
+        for table, words in (("start_s,duration_s,prompt_tps\n0,3600,5\n", "less than a day"), ("a,b\n1,2\n", "neither a trace"),
+                             ("start_s,duration_s,prompt_tps\n0,3600,5\n3600,3600,x\n", "line 3")):
+            self.write("day.csv", table)
+            self.refused(history, "fleet.toml:4: history: ", "day.csv", words)
+        classes = history.replace('state = "on"', 'pool = "MM"')
+        self.write("day.csv", "start_s,duration_s,prompt_tps\n0,86400,5\n")
+        self.refused(classes, "fleet.toml:4: history: ", "the fleet has pools of classes")
+        self.write("day.csv", "start_s,duration_s,prompt_tps:SS\n0,86400,5\n")
+        self.refused(classes, "a load of class SS, of which the fleet has no pool")
         ended = self.call("fleet", "control", str(self.folder / "none.toml"))
         self.assertEqual((ended.returncode, "none.toml" in ended.stderr), (2, True), ended.stderr)
 
