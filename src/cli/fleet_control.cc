@@ -17,6 +17,7 @@
 #include "cli/verbs.h"
 #include "fleet/hands/controlled_profile.h"
 #include "fleet/hands/fleet_loop.h"
+#include "fleet/hands/present_load.h"
 #include "fleet/hands/recent_load.h"
 #include "fleet/profile/profile_builder.h"
 #include "fleet/profile/read_profile.h"
@@ -32,16 +33,10 @@ struct ControlWords {
   FleetControlFile file;
   ControlledProfile ready;
   FleetReadingOptions reading;
+  std::optional<LoadHistory> history;  ///< of the fleet's pools
   std::optional<Seconds> duration;
   bool is_dry = false;
 };
-
-/// A path of the file's is one from the file's own folder.
-std::string beside(const std::string& file, const std::string& path) {
-  const std::size_t slash = file.rfind('/');
-  if (path.empty() || path.front() == '/' || slash == std::string::npos) return path;
-  return file.substr(0, slash + 1) + path;
-}
 
 /// Controllers with longer periods act when a clock's period ends with theirs.
 Outcome check_periods(const FleetPolicy& policy) {
@@ -91,6 +86,10 @@ Result<ControlWords> read_words(const Arguments& arguments) {
   words.reading.http.tls.verifies = !arguments.has("insecure");
   words.reading.http.tls.authorities = arguments.value("ca");
   PJ_TRY(words.ready, ready_profile(path, words.file));
+  if (words.file.history) {
+    PJ_TRY(words.history, load_history(*words.file.history, path, words.file.policy.has_pools,
+                                       words.file.servers));
+  }
   return words;
 }
 
@@ -110,8 +109,10 @@ std::vector<std::string> notes_of(const FleetControlFile& file, const EngineCapa
         notes.push_back(std::move(note));
     }
   }
-  if (file.policy.scales_instances)
-    notes.push_back("no forecast: the load of the last period is expected again");
+  if (file.policy.scales_instances && !file.history)
+    notes.push_back("no history: the load of the last period is expected again");
+  if (!file.policy.scales_instances && file.history)
+    notes.push_back("policy " + file.policy.name + " counts no servers, so its history is unused");
   if (!file.policy.scales_clocks && !file.policy.scales_shards && !file.policy.scales_instances)
     notes.push_back("policy " + file.policy.name + " turns nothing");
   return notes;
@@ -210,6 +211,13 @@ class Control {
   FleetTally tally_;
 };
 
+/// What is to be expected: of other days' load from now on, or what came lately.
+Result<std::unique_ptr<LoadForecast>> make_forecast(const ControlWords& words, const Clock& clock) {
+  if (!words.history) return recent_load(words.file.policy.instance_period);
+  PJ_TRY(auto learnt, forecast_of(*words.history, clock.unix_ns()));
+  return at_least_present(std::move(learnt));
+}
+
 /// The hands, of which a dry run's only look whether the others could be had.
 Result<std::unique_ptr<FleetHands>> make_hands(const ControlWords& words, const Inventory& machine,
                                                const Clock& clock) {
@@ -238,7 +246,7 @@ Result<int> control(const Arguments& arguments) {
   PJ_TRY(const auto hands, make_hands(words, machine, clock));
   PJ_TRY(const auto readings, FleetReadings::create(file, words.reading, clock));
 
-  const std::unique_ptr<LoadForecast> forecast = recent_load(file.policy.instance_period);
+  PJ_TRY(const std::unique_ptr<LoadForecast> forecast, make_forecast(words, clock));
   ControllerSetup setup;
   setup.capacity = &capacity;
   setup.levels = file.levels.value_or(dynamo_levels());
@@ -248,11 +256,14 @@ Result<int> control(const Arguments& arguments) {
   setup.idle_gpu = file.idle_gpu.value_or(words.ready.least_of_a_gpu);
   setup.forecast = forecast.get();
   FleetController controller(file.policy, setup);
+  // What the period that begins now takes is known only from other days.
+  if (file.policy.scales_instances && words.history) controller.expect(Seconds(0));
   FleetMind mind;
   mind.decide = [&](const FleetView& view) { return controller.decide(view); };
   mind.carries = [&](std::size_t pool, std::size_t layout, std::size_t at) {
     return controller.carries(pool, layout, at);
   };
+  mind.expects = [&](std::size_t pool) { return controller.expected(pool); };
   for (std::size_t i = 0; i < capacity.clocks(); ++i)
     mind.clocks_mhz.push_back(capacity.clock_mhz(i));
 
@@ -264,8 +275,13 @@ Result<int> control(const Arguments& arguments) {
                                       .drain = file.transitions.drain,
                                       .start_within = file.start_within});
   FleetLoop loop(servers, mind, *hands, file.policy.scales_clocks);
-  const FleetControlView view{file,           words.ready,  mind.clocks_mhz,
-                              setup.idle_gpu, words.is_dry, notes_of(file, capacity)};
+  const FleetControlView view{.file = file,
+                              .ready = words.ready,
+                              .clocks_mhz = mind.clocks_mhz,
+                              .idle_gpu = setup.idle_gpu,
+                              .is_dry = words.is_dry,
+                              .history = words.history ? &*words.history : nullptr,
+                              .notes = notes_of(file, capacity)};
   PJ_TRY(const auto signals, StopOnSignal::start());
   return Control(arguments, words, view, clock, *readings, servers, loop, *signals).run();
 }
@@ -283,8 +299,11 @@ Verb fleet_control_verb() {
       "commands\n"
       "of the file's. A line for each decision says what, why and what became of it; what fails "
       "is\n"
-      "tried again with the next period. Ends on a signal or after --for, with clocks and servers\n"
-      "as they were found. With --json a document a line. docs/fleet.md has the whole of it.";
+      "tried again with the next period. Servers are counted from the load of other days where "
+      "the\n"
+      "file names a history of it, else from the last period's. Ends on a signal or after --for,\n"
+      "with clocks and servers as they were found. With --json a document a line. docs/fleet.md "
+      "has the whole of it.";
   verb.positionals = {{"FLEET", "the file that describes the fleet (docs/formats.md)"}};
   verb.options = {
       {"dry-run", "", "only say what would be done: no clock is set and no command run"},

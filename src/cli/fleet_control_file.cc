@@ -80,6 +80,11 @@ class FileReader {
                          {"start", time_into(file_.transitions.start, true)},
                          {"reshard", time_into(file_.transitions.reshard, true)},
                          {"drain", time_into(file_.transitions.drain, true)},
+                         {"history",
+                          [this](const TomlNode& at) -> Outcome {
+                            PJ_TRY(file_.history, read_history(at));
+                            return {};
+                          }},
                          {"idle-gpu-power",
                           [this](const TomlNode& at) -> Outcome {
                             const auto power = parse_watts(at.word);

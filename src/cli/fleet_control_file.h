@@ -4,6 +4,7 @@
 //   policy = "scale-freq"               # of perjoule fleet simulate --help
 //   profile = "llama70b.csv"            # a serving profile, or a list; from this file's folder
 //   levels = { ttft = "2s", tbt = "100ms" }
+//   history = "week.csv"                # the load of other days, of policies that count servers
 //
 //   [hooks]                             # of policies that start, stop or divide servers
 //   preset = "systemd"
@@ -26,6 +27,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "cli/fleet_control_history.h"
 #include "fleet/control/fleet_policy.h"
 #include "fleet/hands/fleet_layout.h"
 #include "fleet/hands/server_commands.h"
@@ -50,6 +52,7 @@ struct FleetControlFile {
   Transitions transitions;
   std::optional<Watts> idle_gpu;
   bool leaves_servers = false;
+  std::optional<HistoryWords> history;
 
   ServerCommands commands;
   Seconds command_within = Seconds(120);

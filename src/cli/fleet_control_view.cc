@@ -37,6 +37,22 @@ Json json_of(const PoolReasons& why) {
   json["recent_peak_tps"] = why.recent_peak;
   json["caution"] = why.caution;
   json["carried_tps"] = why.carried;
+  json["expected_tps"] = why.expected ? Json(why.expected->load) : Json();
+  json["expected_by"] = why.expected ? Json(name_of(why.expected->basis)) : Json();
+  return json;
+}
+
+/// What servers are counted from; null where a policy counts none.
+Json forecast_json(const FleetControlView& view) {
+  if (!view.file.policy.scales_instances) return {};
+  Json json = Json::object();
+  json["basis"] = name_of(view.history ? ForecastBasis::kHistory : ForecastBasis::kRecent);
+  if (view.history == nullptr) return json;
+  json["file"] = view.history->load.origin;
+  json["repeats_s"] = view.history->repeats.value();
+  json["bin_s"] = view.history->bin().value();
+  json["length_s"] = view.history->length().value();
+  json["begins_unix_s"] = static_cast<double>(view.history->begins_ns) * 1e-9;
   return json;
 }
 
@@ -94,6 +110,10 @@ std::string control_heading(const FleetControlView& view) {
         text += fmt::format("  to {}: {}\n", name_of(deed), printable(line));
     }
   }
+  if (policy.scales_instances && view.history != nullptr) {
+    text +=
+        "expects the load of " + text_of(*view.history) + "; what comes now where that is more\n";
+  }
   text += estimate_words(view);
   text += profile_footer(view.ready.profile);
   for (const std::string& note : view.notes) text += "note: " + note + "\n";
@@ -115,6 +135,7 @@ Json control_heading_json(const FleetControlView& view) {
   for (const double clock : view.clocks_mhz) clocks.push_back(clock);
   json["clocks_mhz"] = std::move(clocks);
   json["idle_gpu_w"] = view.idle_gpu.value();
+  json["forecast"] = forecast_json(view);
   json["estimated_points"] = static_cast<std::int64_t>(view.ready.estimated);
   Json servers = Json::array();
   for (const FleetServer& server : view.file.servers) {
@@ -147,9 +168,14 @@ std::string event_line(const FleetEvent& event) {
   if (event.result != FleetEvent::Result::kNone) line += fmt::format(": {}", name_of(event.result));
   if (!event.failure.empty()) line += ", " + event.failure;
   if (event.why) {
-    line += fmt::format(" (load {:.4g}/s, recent peak {:.4g}/s, caution {:.2f}, carried {:.4g}/s)",
+    line += fmt::format(" (load {:.4g}/s, recent peak {:.4g}/s, caution {:.2f}, carried {:.4g}/s",
                         event.why->load, event.why->recent_peak, event.why->caution,
                         event.why->carried);
+    if (event.why->expected) {
+      line += fmt::format(", expected {:.4g}/s by {}", event.why->expected->load,
+                          name_of(event.why->expected->basis));
+    }
+    line += ")";
   }
   return printable(std::move(line)) + "\n";
 }

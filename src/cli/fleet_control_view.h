@@ -18,6 +18,7 @@ struct FleetControlView {
   const std::vector<double>& clocks_mhz;
   Watts idle_gpu;
   bool is_dry = false;
+  const LoadHistory* history = nullptr;  ///< where there is one
   std::vector<std::string> notes = {};
 };
 

@@ -13,7 +13,7 @@ FleetEvent clock_event() {
   event.subject = "n1-0";
   event.text = "1980 MHz -> 990 MHz";
   event.failure = "no\tright";
-  event.why = PoolReasons{120, 150, 1.05, 900};
+  event.why = PoolReasons{120, 150, 1.05, 900, {}};
   return event;
 }
 
@@ -21,6 +21,11 @@ TEST(FleetControlView, SaysWhatWhyAndWhatBecameOfIt) {
   EXPECT_EQ(event_line(clock_event()),
             " 5.000 s  clock n1-0: 1980 MHz -> 990 MHz: failed, no right (load 120/s, recent peak "
             "150/s, caution 1.05, carried 900/s)\n");
+  FleetEvent start = clock_event();
+  start.why->expected = ExpectedLoad{700, ForecastBasis::kHistory};
+  EXPECT_NE(event_line(start).find("carried 900/s, expected 700/s by history)"), std::string::npos);
+  EXPECT_EQ(event_json(start).find("why")->string("expected_by"), "history");
+  EXPECT_EQ(event_json(start).find("why")->number("expected_tps"), 700);
   FleetEvent note;
   note.subject = "n1";
   note.text = "serves";
@@ -33,6 +38,7 @@ TEST(FleetControlView, SaysTheSameInJson) {
   EXPECT_EQ(json.string("event"), "clock");
   EXPECT_EQ(json.string("result"), "failed");
   EXPECT_EQ(json.find("why")->number("carried_tps"), 900);
+  EXPECT_TRUE(json.find("why")->find("expected_by")->is_null());
 }
 
 TEST(FleetControlView, CountsWhatWasDone) {

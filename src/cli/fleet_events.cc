@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "fleet/control/load_forecast.h"
+#include "fleet/control/step_choice.h"
 #include "fleet/engine/profile_trials.h"
 #include "fleet/engine/table_steps.h"
 #include "fleet/simulate/fleet_simulation.h"
@@ -33,7 +34,7 @@ struct Question {
   std::optional<Confusion> confusion;       ///< of a predictor that errs
   std::optional<LearnedPredictor> learned;  ///< neither: one that is always right
   int most_servers = 1000;
-  EngineLimits limits = {.most_running = 256, .step_tokens = 512};
+  LayoutLimits limits = {.every = {.most_running = 256, .step_tokens = 512}, .step_tokens = {}};
   ServiceLevels levels = dynamo_levels();
   std::optional<PriceSeries> prices;
   FleetEventsView view;
@@ -89,20 +90,57 @@ Result<std::vector<FleetPolicy>> read_policies(const Arguments& arguments) {
   return policies;
 }
 
-Result<ServingProfile> read_profile(const Arguments& arguments, const Question& question) {
-  if (arguments.has("profile")) return fleet_profile(arguments);
+/// Tries of what instances carry, that are shown as they go on.
+struct ShownTrials {
+  ShownTrials(const Question& question, const std::string& what) {
+    trials.limits = question.limits;
+    trials.levels = question.levels;
+    trials.seed = question.traffic.seed;
+    trials.progress = [this, what](std::size_t done, std::size_t all) {
+      const std::lock_guard lock(drawing);
+      progress.show(static_cast<double>(done) / static_cast<double>(all), what);
+    };
+  }
   Progress progress;
   std::mutex drawing;  // guards progress
   ProfileTrials trials;
-  trials.limits = question.limits;
-  trials.levels = question.levels;
-  trials.seed = question.traffic.seed;
-  trials.progress = [&](std::size_t done, std::size_t all) {
-    const std::lock_guard lock(drawing);
-    progress.show(static_cast<double>(done) / static_cast<double>(all),
-                  "trying what instances carry");
-  };
-  return profile_of_engines(question.models, question.traffic.lengths, trials);
+};
+
+Result<ServingProfile> read_profile(const Arguments& arguments, const Question& question) {
+  if (arguments.has("profile")) return fleet_profile(arguments);
+  const ShownTrials shown(question, "trying what instances carry");
+  return profile_of_engines(question.models, question.traffic.lengths, shown.trials);
+}
+
+/// Those of each layout's engines, as many as are given or the best.
+Outcome read_steps(const Arguments& arguments, Question& question) {
+  const bool is_best = arguments.value("step-tokens") == "best";
+  if (!is_best) {
+    PJ_TRY(const double chunk,
+           number_within(arguments, "step-tokens", 1, 65'536, "a number from 1 to 65536, or best"));
+    question.limits.every.step_tokens = static_cast<std::int64_t>(chunk);
+  }
+  for (const auto& model : question.models) {
+    question.view.engines.push_back(
+        {model->traits().layout.gpus(), question.limits.every.step_tokens, {}});
+  }
+  if (!is_best) return {};
+  const ShownTrials shown(question, "trying steps");
+  PJ_TRY(const std::vector<StepChoice> choices,
+         best_steps(question.models, question.traffic.lengths, shown.trials,
+                    question.view.least_attainment));
+  std::string words;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    EngineSteps& engine = question.view.engines[i];
+    engine.step_tokens = choices[i].step_tokens;
+    engine.carries = choices[i].carries;
+    question.limits.step_tokens.push_back(choices[i].step_tokens);
+    words +=
+        fmt::format("{}{} over {} GPUs ({:.4g}/s in time at {:g} MHz)", i == 0 ? "" : ", ",
+                    choices[i].step_tokens, engine.gpus, choices[i].carries, choices[i].clock_mhz);
+  }
+  question.view.notes.push_back("tokens a step, of which instances carry most: " + words);
+  return {};
 }
 
 /// "oracle", "wrong:40%", "learned", or the file of one that was kept.
@@ -151,9 +189,6 @@ Result<Question> read_question(const Arguments& arguments) {
            number_within(arguments, "servers", 1, 100'000, "a number from 1 to 100000"));
     question.most_servers = static_cast<int>(servers);
   }
-  PJ_TRY(const double chunk,
-         number_within(arguments, "step-tokens", 1, 65'536, "a number from 1 to 65536"));
-  question.limits.step_tokens = static_cast<std::int64_t>(chunk);
   PJ_TRY(question.levels, read_levels(arguments));
   PJ_CHECK(read_predictor(arguments, question));
   if (arguments.has("gpu-hour-price")) {
@@ -168,8 +203,9 @@ Result<Question> read_question(const Arguments& arguments) {
   question.view.least_attainment = question.policies.front().least_attainment;
   PJ_TRY(question.traffic, read_fleet_traffic(arguments));
   PJ_TRY(question.models, table_steps(shipped_step_tables()));
-  PJ_TRY(question.profile, read_profile(arguments, question));
   question.view.load = question.traffic.words;
+  PJ_CHECK(read_steps(arguments, question));
+  PJ_TRY(question.profile, read_profile(arguments, question));
   if (!arguments.has("learn"))
     question.view.load.push_back("known beforehand, by the classes that are predicted");
   for (const Option& option : fleet_event_options()) {
@@ -290,7 +326,9 @@ std::vector<Option> fleet_event_options() {
       {"first-token", "TIME,TIME,TIME", "when it is due after short, medium and long prompts",
        "250ms,400ms,2s"},
       {"between-tokens", "TIME", "how long the next token may take", "100ms"},
-      {"step-tokens", "COUNT", "tokens that a step of an engine computes at most", "512"},
+      {"step-tokens", "COUNT",
+       "tokens that a step of an engine computes at most; best: by layout, as most is carried",
+       "512"},
       {"lengths", "TRACE", "whose lengths the requests of a table of rates have"},
       {"learn", "TIME",
        "so much of a table of rates is learnt as a daily template; else it is known"},

@@ -220,6 +220,14 @@ Json fleet_events_json(const FleetEventsView& view, const std::vector<FleetEvent
   json["load"] = json_of_texts(view.load);
   json["least_attainment"] = view.least_attainment;
   json["settings"] = view.settings;
+  json["engines"] = Json::array();
+  for (const EngineSteps& engine : view.engines) {
+    Json one = Json::object();
+    one["gpus"] = engine.gpus;
+    one["step_tokens"] = engine.step_tokens;
+    one["carries_tps"] = engine.carries ? Json(*engine.carries) : Json();
+    json["engines"].push_back(std::move(one));
+  }
   json["policies"] = Json::array();
   for (const FleetEventsRow& row : rows)
     json["policies"].push_back(row_json(view, row, rows.front().report));

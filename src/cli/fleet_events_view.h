@@ -11,6 +11,13 @@
 
 namespace perjoule::cli {
 
+/// The engines of a layout, and how many tokens their steps compute at most.
+struct EngineSteps {
+  int gpus = 0;
+  std::int64_t step_tokens = 0;
+  std::optional<double> carries = {};  ///< prompt tokens a second in time, where that was tried
+};
+
 struct FleetEventsRow {
   FleetReport report;
   std::optional<FleetCost> cost = {};
@@ -19,6 +26,7 @@ struct FleetEventsRow {
 struct FleetEventsView {
   std::vector<std::string> load = {};  ///< what was played, a line each
   std::vector<std::string> notes = {};
+  std::vector<EngineSteps> engines = {};
   double least_attainment = 0;
   Json settings = Json::object();  ///< the words of the options that a result rests on
   std::optional<double> gpu_hour_price = {};

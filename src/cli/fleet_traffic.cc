@@ -56,11 +56,7 @@ Outcome read_rates(const Arguments& arguments, const CsvTable& table, FleetTraff
   rates.tokens_per_request = 1;  // so that the curve is of requests
   PJ_TRY(rates.scale, number_within(arguments, "scale", 1e-6, 1e6, "a factor above 0"));
   PJ_TRY(const LoadCurve requests, read_load_curve(table, rates));
-  const Seconds begin = requests.bins.front().start;  // the simulation's own beginning
-  std::vector<RateBin> bins;
-  for (const LoadBin& bin : requests.bins)
-    bins.push_back(
-        {bin.start - begin, bin.start + bin.duration - begin, Hertz(bin.tokens_per_s.front())});
+  std::vector<RateBin> bins = rate_bins_of(requests);
   Seconds learnt;
   if (arguments.has("learn")) {
     PJ_TRY(learnt, time_given(arguments, "learn"));

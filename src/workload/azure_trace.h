@@ -43,6 +43,8 @@ class AzureTrace {
   /// or a count that is none. O(bytes of the line).
   Result<std::optional<TokenLengths>> next();
   const std::string& name() const { return name_; }
+  /// Of the first request, unix nanoseconds; none before next() gave one.
+  std::optional<std::int64_t> first_ns() const { return first_ns_; }
   /// Of the request that next() gave last, 1-based.
   std::size_t line() const { return line_; }
 

@@ -5,15 +5,13 @@ import http.server
 import json
 import os
 import pathlib
-import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
-import unittest
 
-from command import COMMAND, CommandTest, TwinTest, library, main
+from command import COMMAND, CommandTest, TwinTest, free_ports, library, main
+from prometheus import needs_prometheus, prometheus
 
 MODEL = "llama-3.1-8b"
 LOAD = ("--input-tokens", "uniform:150:100", "--output-tokens", "uniform:40:20", "--concurrency", "32", "--requests", "320")
@@ -148,7 +146,7 @@ class Scenes:
 
     def elsewhere(self):
         """The same GPU by our meter and by a Prometheus that scrapes an exporter of its counter."""
-        exporter_port, prometheus_port = free_port(), free_port()
+        exporter_port, = free_ports(1)
         with library(0) as (nvml, device):
             def page():
                 value, name = ctypes.c_ulonglong(), ctypes.create_string_buffer(96)
@@ -172,24 +170,14 @@ class Scenes:
 
             exporter = http.server.ThreadingHTTPServer(("127.0.0.1", exporter_port), Exporter)
             threading.Thread(target=exporter.serve_forever, daemon=True).start()
-            config = self.folder / "prometheus.yml"
-            config.write_text("global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs: [{job_name: dcgm, static_configs: "
-                              f"[{{targets: ['127.0.0.1:{exporter_port}']}}]}}]\n")
-            prometheus = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={self.folder / 'tsdb'}",
-                                           f"--web.listen-address=127.0.0.1:{prometheus_port}"], stdout=subprocess.DEVNULL,
-                                          stderr=subprocess.DEVNULL)
-            try:
-                time.sleep(6)
-                with server() as url:
-                    by = ("--prometheus", f"http://127.0.0.1:{prometheus_port}", "--prometheus-age", "100ms")
-                    none = subprocess.run([COMMAND, "bench", "run", "--url", url, *LOAD, *by, "--prometheus-selector", 'Hostname="n2"'],
-                                          capture_output=True, text=True, timeout=60, check=False)
-                    assert none.returncode != 0 and "n2" in none.stderr and none.stdout == "", none
-                    remote = json.loads(perjoule("bench", "run", "--url", url, *LOAD, *by, "--prometheus-selector", 'Hostname="n1"', "--sources",
-                                                 "gpu", "--json").stdout)
-            finally:
-                prometheus.kill()
-                prometheus.wait()
+            # Some of them before the run begins.
+            with prometheus(self.folder, "dcgm", [f"127.0.0.1:{exporter_port}"], scrapes=5) as kept, server() as url:
+                by = ("--prometheus", kept, "--prometheus-age", "100ms")
+                none = subprocess.run([COMMAND, "bench", "run", "--url", url, *LOAD, *by, "--prometheus-selector", 'Hostname="n2"'],
+                                      capture_output=True, text=True, timeout=60, check=False)
+                assert none.returncode != 0 and "n2" in none.stderr and none.stdout == "", none
+                remote = json.loads(perjoule("bench", "run", "--url", url, *LOAD, *by, "--prometheus-selector", 'Hostname="n1"', "--sources",
+                                             "gpu", "--json").stdout)
         # Both are in the document; of the whole run, for its window is short against a scrape.
         sources = {one["source"]: one["energy"] for one in remote["run"]["energy"]["sources"]}
         assert len(sources) >= 2, sources
@@ -253,13 +241,7 @@ concurrency = [8, 32]
         assert other.returncode != 0 and "other options" in other.stderr, other.stderr
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-PORT = free_port()
+PORT, = free_ports(1)
 
 
 class Bench(TwinTest):
@@ -275,7 +257,7 @@ class Bench(TwinTest):
     def test_an_interrupted_run_tells_what_it_has(self):
         self.on_twin("interrupted")
 
-    @unittest.skipUnless(shutil.which("prometheus"), "no Prometheus is installed")
+    @needs_prometheus
     def test_gpus_elsewhere_are_measured_by_prometheus(self):
         self.on_twin("elsewhere")
 

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,15 @@ def needs_nobody(test):
     able = os.geteuid() == 0 and shutil.which("setpriv") is not None
     able = able and subprocess.run([*NOBODY, "test", "-x", COMMAND], check=False).returncode == 0
     return unittest.skipUnless(able, "cannot act as another user here")(test)
+
+
+def free_ports(count):
+    """Ports that nobody has now, all different."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
 
 
 class CommandTest(unittest.TestCase):

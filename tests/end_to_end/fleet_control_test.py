@@ -2,19 +2,19 @@
 import atexit
 import contextlib
 import ctypes
-import http.server
+import datetime
 import json
 import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import threading
 import time
 import urllib.request
 
-from command import COMMAND, CommandTest, TwinTest, library, main
+from command import COMMAND, CommandTest, TwinTest, free_ports, library, main
+from prometheus import needs_prometheus, prometheus
 
 MODEL = "llama-3.1-8b"
 HIGH, LOW = 1980, 990
@@ -33,20 +33,16 @@ def profile(most_low=4000, most_high=40000, tps=(1,)):
     return "\n".join(rows) + "\n"
 
 
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-
-
-def fleet(ports, policy="scale-freq", more="", hooks="", states=("on", "on"), prometheus=""):
-    text = f'[fleet]\npolicy = "{policy}"\nprofile = "profile.csv"\nevery = "1s"\ndrain = "2s"\n{more}\n{prometheus}\n{hooks}\n'
+def fleet(ports, policy="scale-freq", more="", hooks="", states=("on", "on"), metrics=""):
+    text = f'[fleet]\npolicy = "{policy}"\nprofile = "profile.csv"\nevery = "1s"\ndrain = "2s"\n{more}\n{metrics}\n{hooks}\n'
     for gpu, (port, state) in enumerate(zip(ports, states)):
         text += (f'[[server]]\nname = "n{gpu}"\nstate = "{state}"\n[[server.instance]]\nname = "engine-{gpu}"\n'
                  f'url = "http://127.0.0.1:{port}/metrics"\ngpus = ["{gpu}"]\ntp = 1\n')
     return text
+
+
+def addresses(ports):
+    return [f"127.0.0.1:{port}" for port in ports]
 
 
 @contextlib.contextmanager
@@ -98,12 +94,20 @@ class Controller:
     def find(self, **wanted):
         return [one for one in list(self.documents) if all(one.get(name) == value for name, value in wanted.items())]
 
-    def wait_for(self, count=1, seconds=60, **wanted):
+    def load(self):
+        """Of the first pool, when it was last looked at; 0 before."""
+        periods = self.find(event="period")
+        return periods[-1]["pools"][0]["load_tps"] if periods else 0
+
+    def wait_until(self, condition, what, seconds=60):
         give_up = time.monotonic() + seconds
-        while len(found := self.find(**wanted)) < count:
-            assert time.monotonic() < give_up and self.process.poll() is None, (wanted, self.process.poll(), self.documents)
+        while not condition():
+            assert time.monotonic() < give_up and self.process.poll() is None, (what, self.process.poll(), self.documents)
             time.sleep(0.05)
-        return found
+
+    def wait_for(self, count=1, seconds=60, **wanted):
+        self.wait_until(lambda: len(self.find(**wanted)) >= count, wanted, seconds)
+        return self.find(**wanted)
 
     def end(self, status=128 + signal.SIGTERM, how=signal.SIGTERM):
         if how is not None:
@@ -128,7 +132,8 @@ def clock_under_work(gpu):
 
 
 def wait_for_clock(gpu, fits):
-    for _ in range(50):
+    give_up = time.monotonic() + 30
+    while time.monotonic() < give_up:
         if fits(clock_under_work(gpu)):
             return
         time.sleep(0.1)
@@ -137,34 +142,6 @@ def wait_for_clock(gpu, fits):
 
 def journal():
     return sorted(one.name for one in KNOBS.glob("*clock*")) if KNOBS.exists() else []
-
-
-class Prometheus(http.server.BaseHTTPRequestHandler):
-    """Answers every query with what the engines' pages have now."""
-    pages = {}
-    queries = []
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        type(self).queries.append(body)
-        series = []
-        for name, url in self.pages.items():
-            for line in urllib.request.urlopen(url).read().decode().splitlines():
-                found = re.match(r"(vllm:\w+)(?:\{(.*)\})? (\S+)$", line)
-                if found is None:
-                    continue
-                labels = dict(re.findall(r'(\w+)="([^"]*)"', found[2] or ""))
-                series.append({"metric": {"__name__": found[1], **labels, "instance": name}, "value": [time.time(), found[3]]})
-        answer = json.dumps({"status": "success", "data": {"resultType": "vector", "result": series}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    do_GET = do_POST
-
-    def log_message(self, *words):
-        pass
 
 
 class Scenes:
@@ -187,7 +164,8 @@ class Scenes:
                 for one in ("engine-0", "engine-1"):
                     event = control.wait_for(event="clock", subject=one, result="done")[0]
                     assert f"{HIGH} MHz -> {LOW} MHz" in event["text"], event
-                    assert event["why"]["carried_tps"] == 80000 and 0 < event["why"]["load_tps"] < 4000, event
+                    assert event["why"]["carried_tps"] == 80000, event
+                control.wait_until(lambda: control.load() > 0, "a load")
                 for gpu in (0, 1):
                     wait_for_clock(gpu, lambda clock: clock <= LOW)
                 assert len(journal()) == 2, journal()
@@ -197,11 +175,12 @@ class Scenes:
                 assert all("held by process" in one["failure"] for one in told), told
                 second.end()
                 assert len(journal()) == 2, journal()
+            light = control.load()
             with load(ports[0], 20, 1500):
                 up = [one for one in control.wait_for(count=2, event="clock", subject="engine-0", result="done")
                       if f"{LOW} MHz -> {HIGH} MHz" in one["text"]]
                 # Because the load is above what the lower clock carries, or a queue grows before it is seen to be.
-                assert up and up[0]["why"]["load_tps"] > 2 * event["why"]["load_tps"], control.find(event="clock")
+                assert up and up[0]["why"]["load_tps"] > light, control.find(event="clock")
                 wait_for_clock(0, lambda clock: clock > LOW)
             # A server that dies is told of, and nothing is ordered of it.
             running[1].kill()
@@ -278,42 +257,104 @@ class Scenes:
                 control.end()
                 assert control.documents[-1]["failed"] >= 2, control.documents[-1]
 
+    def clocks_follow_what_prometheus_has(self):
+        ports = free_ports(2)
+        low_carries = 2 * 1000 / 1.1  # of both servers, under the margin
+        with servers(ports), prometheus(self.folder, "vllm", addresses(ports)) as url:
+            metrics = f'[prometheus]\nurl = "{url}"\nselector = \'job="vllm"\''
+            # No request is late, however long the machine stands still, so that the load alone decides.
+            levels = 'levels = { ttft = "2min", tbt = "2min" }'
+            control = Controller(self.write(fleet(ports, more=levels, metrics=metrics), profile(most_low=1000)))
+
+            def settled(clock, fits):
+                """Both were last set to that clock, and the load is one that it is for: by what it is now, not by when it came."""
+                last = [control.find(event="clock", subject=one, result="done")[-1:] for one in ("engine-0", "engine-1")]
+                return fits(control.load()) and all(one and f"-> {clock} MHz" in one[0]["text"] for one in last)
+
+            for rate, prompt, clock, fits in ((8, 50, LOW, lambda load: 0 < load < low_carries), (20, 300, HIGH, lambda load: load > low_carries),
+                                              (8, 50, LOW, lambda load: 0 < load < low_carries)):
+                with load(ports[0], rate, prompt):
+                    control.wait_until(lambda: settled(clock, fits), f"{clock} MHz", seconds=120)
+                    for gpu in (0, 1):
+                        wait_for_clock(gpu, lambda now: (now <= LOW) == (clock == LOW))
+            control.end()
+            assert control.documents[-1]["clocks_are_back"] and control.documents[-1]["clock_changes"] >= 6, control.documents[-1]
+            # What the selector leaves out is not read.
+            control = Controller(self.write(fleet(ports, metrics=metrics.replace("vllm", "other")), profile(most_low=1000)))
+            for port, note in zip(ports, control.wait_for(count=2, event="note", trouble=True)):
+                assert f'no engine\'s series with instance="127.0.0.1:{port}"' in note["text"], note
+            control.end()
+            assert not control.find(event="clock"), control.documents
+
     def a_dry_run_touches_nothing(self):
         ports = free_ports(2)
         touched = self.folder / "touched"
         hooks = f"[hooks]\npreset = \"systemd\"\ndrain = 'touch {touched}'"
         more = 'instance-period = "2s"\nshard-period = "2s"\nstart = "0s"'
-        Prometheus.pages = {f"127.0.0.1:{port}": f"http://127.0.0.1:{port}/metrics" for port in ports}
         with servers(ports), load(ports[0], 8, 50):
-            web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Prometheus)
-            threading.Thread(target=web.serve_forever, daemon=True).start()
-            metrics = f'[prometheus]\nurl = "http://127.0.0.1:{web.server_port}"\nselector = \'job="vllm"\''
-            path = self.write(fleet(ports, "all-knobs", more, hooks, prometheus=metrics))
-            control = Controller(path, "--dry-run", "--for", "5s")
-            control.process.wait(timeout=60)
-            control.end(0, None)
-            begin = control.documents[0]
+            path = self.write(fleet(ports, "all-knobs", more, hooks))
+            control = Controller(path, "--dry-run")
+            begin = control.wait_for(event="begin")[0]
             assert begin["dry_run"] and begin["servers"][1]["commands"]["start"] == ["systemctl start engine-1.service"], begin
             assert begin["servers"][0]["commands"]["drain"] == [f"touch {touched}"], begin
-            assert control.find(event="clock", result="would") and control.find(event="stop", result="would"), control.documents
+            control.wait_for(event="clock", result="would")
+            control.wait_for(event="stop", result="would")
+            control.end()
             assert not control.find(result="done") and not control.find(result="begun") and not control.find(result="failed")
             assert control.documents[-1]["event"] == "end" and control.documents[-1]["clocks_are_back"], control.documents[-1]
-            assert "job%3D%22vllm%22" in Prometheus.queries[0], Prometheus.queries[0]
             text = subprocess.run([COMMAND, "fleet", "control", str(path), "--dry-run", "--for", "1s"], text=True, capture_output=True, timeout=60,
                                   check=True).stdout
             for words in ("dry run, nothing is changed", "to start: systemctl start engine-0.service", "to stop: systemctl stop engine-1.service",
                           "estimated: which share", "made up for a test (simulated)"):
                 assert words in text, text
             assert not re.search(r"\d (W|J|kWh)\b", text), text
-            web.shutdown()
-            web.server_close()
         assert not touched.exists() and not KNOBS.exists()
         wait_for_clock(0, lambda clock: clock > LOW)
+
+
+    def other_days_say_what_is_expected(self):
+        ports = free_ports(2)
+        now = datetime.datetime.now(datetime.timezone.utc)
+
+        def history(here, else_where):
+            """Bins of an hour of a day that began at 0:00 UTC: one load in this hour and the next, another in all the others."""
+            near = (now.hour, (now.hour + 1) % 24)
+            return "start_s,duration_s,prompt_tps\n" + "".join(f"{3600 * hour},3600,{here if hour in near else else_where}\n" for hour in range(24))
+
+        more = 'instance-period = "2s"\nstart = "0s"\nhistory = "day.csv"'
+        path = self.write(fleet(ports, "scale-inst", more, '[hooks]\nstart = "false"\nstop = "false"', ("on", "off")),
+                          profile(most_low=450, most_high=450))
+        with servers(ports[:1]), load(ports[0], 8, 30):  # some 240 a second
+            (self.folder / "day.csv").write_text(history(700, 10))
+            control = Controller(path, "--dry-run")
+            expected = []  # of each decision to start the one that is off
+
+            def is_expected():
+                expected[:] = [one["why"] for one in control.find(event="start", subject="n1", result="would")]
+                return [why for why in expected if why["expected_by"] == "history" and 690 < why["expected_tps"] < 1401]
+
+            control.wait_until(is_expected, expected)
+            forecast = control.find(event="begin")[0]["forecast"]
+            assert forecast["basis"] == "history" and forecast["file"] == str(self.folder / "day.csv"), forecast
+            assert forecast["repeats_s"] == 86400 and forecast["bin_s"] == 3600 and forecast["begins_unix_s"] % 86400 == 0, forecast
+            control.end()
+            # At this time of the day other days had next to nothing: what comes now counts.
+            (self.folder / "day.csv").write_text(history(10, 700))
+            control = Controller(path, "--dry-run")
+            control.wait_until(lambda: [one for one in control.find(event="period") if one["pools"][0]["expected_by"] == "present"], "the present load")
+            control.end()
+            text = subprocess.run([COMMAND, "fleet", "control", str(path), "--dry-run", "--for", "1s"], text=True, capture_output=True, timeout=60,
+                                  check=True).stdout
+            assert "day.csv by the time of the day, 1 d in bins of" in text and "no history" not in text, text
 
 
 class FleetControl(TwinTest):
     def test_clocks_follow_the_load_and_are_back_at_the_end(self):
         self.on_twin("clocks_follow_the_load", "h100:2")
+
+    @needs_prometheus
+    def test_clocks_follow_what_prometheus_has(self):
+        self.on_twin("clocks_follow_what_prometheus_has", "h100:2")
 
     def test_a_killed_controllers_clocks_are_put_back_by_the_next(self):
         self.on_twin("the_next_one_puts_back_what_a_killed_one_left", "h100:2")
@@ -323,6 +364,9 @@ class FleetControl(TwinTest):
 
     def test_hooks_that_fail_or_hang(self):
         self.on_twin("hooks_that_fail_or_hang_are_told_and_tried_again", "h100:2")
+
+    def test_other_days_say_what_is_expected(self):
+        self.on_twin("other_days_say_what_is_expected", "h100:2")
 
     def test_a_dry_run_touches_nothing(self):
         self.on_twin("a_dry_run_touches_nothing", "h100:2")
@@ -359,6 +403,17 @@ class FleetFile(CommandTest):
         self.refused("", "no [fleet]")
         self.refused(good[:good.index("[[server]]")], "no [[server]]")
         self.refused(good.replace("scale-freq", "all-knobs").replace("every", 'shard-period = "2500ms"\nevery') + "", "command")
+        history = good.replace("every", 'history = "day.csv"\nevery')
+        self.refused(history, "fleet.toml:4: history: ", "day.csv")
+        for table, words in (("start_s,duration_s,prompt_tps\n0,3600,5\n", "less than a day"), ("a,b\n1,2\n", "neither a trace"),
+                             ("start_s,duration_s,prompt_tps\n0,3600,5\n3600,3600,x\n", "line 3")):
+            self.write("day.csv", table)
+            self.refused(history, "fleet.toml:4: history: ", "day.csv", words)
+        classes = history.replace('state = "on"', 'pool = "MM"')
+        self.write("day.csv", "start_s,duration_s,prompt_tps\n0,86400,5\n")
+        self.refused(classes, "fleet.toml:4: history: ", "the fleet has pools of classes")
+        self.write("day.csv", "start_s,duration_s,prompt_tps:SS\n0,86400,5\n")
+        self.refused(classes, "a load of class SS, of which the fleet has no pool")
         ended = self.call("fleet", "control", str(self.folder / "none.toml"))
         self.assertEqual((ended.returncode, "none.toml" in ended.stderr), (2, True), ended.stderr)
 

@@ -65,6 +65,25 @@ class FleetEvents(CommandTest):
         self.assertNotEqual(first["policies"][0]["energy"], self.simulated(*words, "--seed", "2")["policies"][0]["energy"])
         self.assertEqual(first["policies"][0]["all"]["requests"], 1200)
 
+    def test_the_best_steps_of_each_layout(self):
+        path = self.write("t.csv", trace(2000))
+        words = (path, "--policy", "single-pool")
+        plain = self.simulated(*words)
+        self.assertEqual(plain["engines"], [{"gpus": gpus, "step_tokens": 512, "carries_tps": None} for gpus in (2, 4, 8)])
+        best = self.simulated(*words, "--step-tokens", "best")
+        engines = best["engines"]
+        self.assertEqual([one["gpus"] for one in engines], [2, 4, 8])
+        steps = [one["step_tokens"] for one in engines]
+        # More GPUs are quicker with a prompt, so that more of it fits between two tokens.
+        self.assertEqual(steps, sorted(steps))
+        self.assertGreater(steps[-1], 512)
+        self.assertTrue(all(one["carries_tps"] > 0 for one in engines), engines)
+        self.assertIn(f"{steps[-1]} over 8 GPUs", " ".join(best["notes"]))
+        # They are what the simulation runs by.
+        fixed = self.simulated(*words, "--step-tokens", str(steps[-1]))
+        self.assertEqual(best["policies"], fixed["policies"])
+        self.assertEqual(best["settings"]["step-tokens"], "best")
+
     def test_wrong_and_learned_predictions(self):
         path = self.write("t.csv", trace(2000))
         words = (path, "--policy", "all-knobs", "--predictor")
@@ -131,6 +150,7 @@ class FleetEvents(CommandTest):
                             (("--predictor", "wrong:140%"), "between 0 and 1"), (("--learn", "1d"), "--learn"),
                             (("--outliving", "x"), "--outliving"), (("--servers", "0"), "--servers"), (("--ttft", "1s"), "only with --fluid"),
                             (("--first-token", "1s,2s"), "--first-token"), (("--step-tokens", "0"), "--step-tokens"),
+                            (("--step-tokens", "worst"), "or best"),
                             (("--fluid", "--margin", "2"), "not with --fluid")):
             self.refused(2, good, *words, wanted=(text,))
 

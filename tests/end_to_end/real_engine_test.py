@@ -16,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-from command import CommandTest, main
+from command import CommandTest, free_ports, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = pathlib.Path(os.environ.get("PERJOULE_NODE_FOLDER") or ROOT / "build/node")
@@ -51,12 +51,6 @@ def server(model):
 def answers(port):
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", port)) == 0
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class EngineTest(CommandTest):
@@ -159,7 +153,7 @@ class RealEngine(EngineTest):
         self.check_result(document, 2, 12)
 
     def test_a_sweep_starts_it_measures_and_ends_it(self):
-        port = free_port()
+        port, = free_ports(1)
         command = " ".join(words_of_server(self.model, port))
         sweep = self.write("sweep.toml", f'''[run]
 url = "http://127.0.0.1:{port}"
@@ -194,7 +188,7 @@ class LlamaServer(EngineTest):
         kept = contextlib.ExitStack()
         cls.addClassCleanup(kept.close)
         folder = pathlib.Path(kept.enter_context(tempfile.TemporaryDirectory()))
-        cls.port = free_port()
+        cls.port, = free_ports(1)
         cls.url = f"http://127.0.0.1:{cls.port}"
         log = kept.enter_context(open(folder / "log", "wb"))
         process = subprocess.Popen(

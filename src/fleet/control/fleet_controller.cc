@@ -91,6 +91,27 @@ InstancePlan FleetController::plan(ClassLoads expected) const {
   return all;
 }
 
+FleetController::Planned FleetController::planned_from(Seconds from) const {
+  const Seconds until = from + policy_.instance_period;
+  const ClassLoads loads = setup_.forecast->peak(from, until);
+  Planned planned{plan(loads), {}};
+  // The one pool of a fleet without classes has all of them.
+  for (std::size_t pool = 0; pool < pools(); ++pool) {
+    planned.expected.push_back({policy_.has_pools ? loads[pool] : total(loads),
+                                setup_.forecast->basis(from, until, pool)});
+  }
+  return planned;
+}
+
+std::optional<ExpectedLoad> FleetController::expected(std::size_t pool) const {
+  std::optional<ExpectedLoad> most;
+  for (const Planned* planned : {&current_, next_ ? &*next_ : nullptr}) {
+    if (planned == nullptr || pool >= planned->expected.size()) continue;
+    if (!most || planned->expected[pool].load > most->load) most = planned->expected[pool];
+  }
+  return most;
+}
+
 ShardQuestion FleetController::question(std::size_t pool, int servers, double load) const {
   return {.pool_class = class_of(pool),
           .gpus = servers * setup_.gpus_per_server,
@@ -100,15 +121,17 @@ ShardQuestion FleetController::question(std::size_t pool, int servers, double lo
 }
 
 Result<FleetController::Beginning> FleetController::begin() {
-  ClassLoads expected = setup_.peak;
   if (policy_.scales_instances) {
-    expected = setup_.forecast->peak(Seconds(0), policy_.instance_period);
-  } else if (!policy_.has_pools) {
-    expected = {};
-    expected.back() = setup_.peak_of_all;
+    current_ = planned_from(Seconds(0));
+  } else {
+    ClassLoads expected = setup_.peak;
+    if (!policy_.has_pools) {
+      expected = {};
+      expected.back() = setup_.peak_of_all;
+    }
+    current_.plan = plan(expected);
   }
-  const InstancePlan first = plan(expected);
-  current_ = first;
+  const InstancePlan& first = current_.plan;
   Beginning beginning;
   for (std::size_t pool = 0; pool < pools(); ++pool) {
     const int servers = first.servers[pool];
@@ -147,14 +170,12 @@ void FleetController::decide_instances(const FleetView& view, FleetOrders& order
   const Seconds period = policy_.instance_period;
   const Seconds lead =
       policy_.clock_period * std::ceil(setup_.transitions.start / policy_.clock_period - 1e-9);
-  const auto planned_from = [&](Seconds from) {
-    return plan(setup_.forecast->peak(from, from + period));
-  };
   const bool begins = is_due(view.now, period) && view.now > Seconds(0);
   if (begins) {
     current_ = planned_from(view.now);
-    orders.spills.emplace(current_.spill.begin(),
-                          current_.spill.begin() + static_cast<std::ptrdiff_t>(view.pools.size()));
+    const auto& spills = current_.plan.spill;
+    orders.spills.emplace(spills.begin(),
+                          spills.begin() + static_cast<std::ptrdiff_t>(view.pools.size()));
   }
   if (lead > Seconds(0) && is_due(view.now + lead, period)) {
     next_ = planned_from(view.now + lead);
@@ -164,7 +185,7 @@ void FleetController::decide_instances(const FleetView& view, FleetOrders& order
   int on = 0;
   for (const PoolView& pool : view.pools) on += static_cast<int>(pool.servers.size());
   for (std::size_t pool = 0; pool < view.pools.size(); ++pool) {
-    const int wanted = std::max(current_.servers[pool], next_ ? next_->servers[pool] : 0);
+    const int wanted = std::max(current_.plan.servers[pool], next_ ? next_->plan.servers[pool] : 0);
     // Fewer only when a period begins; more whenever there are any to be had.
     int more = wanted - active(view.pools[pool]);
     if (more < 0 && !begins) continue;

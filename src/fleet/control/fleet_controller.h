@@ -112,9 +112,16 @@ class FleetController {
     std::vector<std::optional<Spill>> spills;
   };
   Result<Beginning> begin();
+  /// For a fleet that is there already: what the period from `now` on takes is started with the
+  /// next decision. Without it servers are counted from the first whole period on. Of policies that
+  /// scale instances.
+  void expect(Seconds now) { current_ = planned_from(now); }
   /// Called every clock period, `now` a multiple of it. Errors of the pool solver. O(instances).
   Result<FleetOrders> decide(const FleetView& view);
 
+  /// What a pool's servers are counted for now; none before the first period, and for policies that
+  /// do not scale instances.
+  std::optional<ExpectedLoad> expected(std::size_t pool) const;
   /// The first token of a pool's requests is due within that time.
   Seconds due_within(std::size_t pool) const;
   /// What an instance carries in time at a clock, tokens a second; where it is never in time, what
@@ -125,6 +132,13 @@ class FleetController {
   }
 
  private:
+  /// The servers of a period, and the loads that they are for.
+  struct Planned {
+    InstancePlan plan = {};
+    std::vector<ExpectedLoad> expected = {};  ///< by pool
+  };
+
+  Planned planned_from(Seconds from) const;
   InstancePlan plan(ClassLoads expected) const;
   double per_server(std::size_t pool_class) const;
   ShardQuestion question(std::size_t pool, int servers, double load) const;
@@ -137,8 +151,8 @@ class FleetController {
   FleetPolicy policy_;
   ControllerSetup setup_;
   const EngineCapacity& capacity_;
-  InstancePlan current_;              ///< of this period
-  std::optional<InstancePlan> next_;  ///< of the one that servers are started for now
+  Planned current_;              ///< of this period
+  std::optional<Planned> next_;  ///< of the one that servers are started for now
   Seconds next_begins_ = {};
 };
 

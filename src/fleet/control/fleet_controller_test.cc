@@ -83,6 +83,23 @@ TEST(FleetControllerTest, ServersAreStartedAheadAndStoppedWhenThePeriodBegins) {
   EXPECT_LT(fewer[0].more, 0);
 }
 
+TEST(FleetControllerTest, WhatThePresentPeriodTakesMayBeStartedAtOnce) {
+  const TestFleet fleet(30);
+  FleetPolicy policy = single("scale-inst");
+  policy.instance_period = Seconds(300);
+  FleetController controller(policy, setup_of(fleet));
+  EXPECT_FALSE(controller.expected(0));
+  EXPECT_TRUE(controller.decide(one_pool(1, {whole(0)}))->servers.empty());
+  controller.expect(Seconds(0));
+  const auto orders = controller.decide(one_pool(1, {whole(0)}));
+  ASSERT_EQ(orders->servers.size(), 1U);
+  EXPECT_GT(orders->servers[0].more, 0);
+  ASSERT_TRUE(controller.expected(0));
+  EXPECT_NEAR(controller.expected(0)->load, fleet.setup.peak_of_all, 1e-6);
+  EXPECT_EQ(controller.expected(0)->basis, ForecastBasis::kKnown);
+  EXPECT_FALSE(controller.expected(1));
+}
+
 TEST(FleetControllerTest, OneServerChangesItsShardsAtATimeAndOnlyWhereItPays) {
   const TestFleet fleet(10);
   FleetPolicy policy = single("scale-shard");

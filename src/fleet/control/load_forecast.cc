@@ -36,6 +36,10 @@ class Known final : public LoadForecast {
     return most;
   }
 
+  ForecastBasis basis(Seconds, Seconds, std::size_t) const override {
+    return ForecastBasis::kKnown;
+  }
+
  private:
   LoadCurve load_;
 };
@@ -56,6 +60,10 @@ class DailyTemplate final : public LoadForecast {
       most = larger(most, bin(at));
     for (double& load : most) load *= stretch_;
     return most;
+  }
+
+  ForecastBasis basis(Seconds, Seconds, std::size_t) const override {
+    return ForecastBasis::kHistory;
   }
 
   void observe(Seconds now, const ClassLoads& loads) override {
@@ -89,6 +97,20 @@ class DailyTemplate final : public LoadForecast {
 };
 
 }  // namespace
+
+std::string_view name_of(ForecastBasis basis) {
+  switch (basis) {
+    case ForecastBasis::kKnown:
+      return "known";
+    case ForecastBasis::kHistory:
+      return "history";
+    case ForecastBasis::kPresent:
+      return "present";
+    case ForecastBasis::kRecent:
+      return "recent";
+  }
+  return "";
+}
 
 std::unique_ptr<LoadForecast> known_load(LoadCurve load) {
   return std::make_unique<Known>(std::move(load));

@@ -6,7 +6,9 @@
 //   const ClassLoads peak = forecast->peak(now, now + Seconds(1800));
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -16,11 +18,29 @@
 
 namespace perjoule {
 
+/// What an expected load is taken from.
+enum class ForecastBasis : std::uint8_t {
+  kKnown,    ///< the load itself, which nobody knows but a simulation
+  kHistory,  ///< other days
+  kPresent,  ///< what comes now, as it is more than was expected
+  kRecent,   ///< what came lately
+};
+/// "known", "history", "present", "recent".
+std::string_view name_of(ForecastBasis basis);
+
+/// What a pool's servers are counted for.
+struct ExpectedLoad {
+  double load = 0;  ///< prompt tokens a second, the highest of the period
+  ForecastBasis basis = ForecastBasis::kKnown;
+};
+
 class LoadForecast {
  public:
   virtual ~LoadForecast() = default;
   /// The highest load of each class between the two, prompt tokens a second.
   virtual ClassLoads peak(Seconds from, Seconds until) const = 0;
+  /// What that is taken from, of one class.
+  virtual ForecastBasis basis(Seconds from, Seconds until, std::size_t load_class) const = 0;
   /// What came: a template is stretched to it.
   virtual void observe(Seconds /*now*/, const ClassLoads& /*loads*/) {}
 };

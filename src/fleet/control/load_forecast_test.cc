@@ -28,6 +28,7 @@ TEST(LoadForecastTest, WhatIsKnownIsTheHighestBinThatIsTouched) {
   EXPECT_EQ(known->peak(Seconds(1800), Seconds(3601))[4], 101);
   EXPECT_EQ(known->peak(Seconds(23 * 3600), Seconds(1e9))[4], 123);
   EXPECT_EQ(known->peak(Seconds(1e9), Seconds(2e9))[4], 0);
+  EXPECT_EQ(name_of(known->basis(Seconds(0), Seconds(1), 4)), "known");
 }
 
 TEST(LoadForecastTest, ATemplateIsTheMeanDayAndItsSpread) {
@@ -37,6 +38,7 @@ TEST(LoadForecastTest, ATemplateIsTheMeanDayAndItsSpread) {
   EXPECT_NEAR((*made)->peak(Seconds(0), Seconds(3600))[4], 300, 1e-9);
   EXPECT_NEAR((*made)->peak(Seconds(10 * 86'400), Seconds(10 * 86'400 + 3600))[4], 300, 1e-9);
   EXPECT_NEAR((*made)->peak(Seconds(0), Seconds(2 * 3600))[4], 303, 1e-9);
+  EXPECT_EQ(name_of((*made)->basis(Seconds(0), Seconds(1), 4)), "history");
 }
 
 TEST(LoadForecastTest, ASimulationMayBeginWithinADay) {

@@ -35,6 +35,18 @@ struct EngineLimits {
   std::int64_t step_tokens = 2048;  ///< vLLM's max_num_batched_tokens
 };
 
+/// The limits of a fleet's engines, whose steps may differ by layout.
+struct LayoutLimits {
+  EngineLimits every = {};
+  std::vector<std::int64_t> step_tokens = {};  ///< by layout, over those of `every`; may be empty
+
+  EngineLimits of(std::size_t layout) const {
+    EngineLimits limits = every;
+    if (layout < step_tokens.size()) limits.step_tokens = step_tokens[layout];
+    return limits;
+  }
+};
+
 /// Who hears what happens in engines. The request is released by whoever owns the slots, after
 /// `ended` returns.
 class EngineSink {

@@ -32,6 +32,7 @@ LengthsOfClass by_class(const std::vector<std::shared_ptr<const StepModel>>& mod
 
 struct Job {
   const StepModel* model = nullptr;
+  EngineLimits limits = {};
   std::size_t clock = 0;
   std::size_t load_class = 0;
 };
@@ -52,7 +53,7 @@ ProfileCurve curve_of(const Job& job, const LengthsOfClass& lengths, const Profi
         .instances = job.load_class == kLoadClasses ? trials.instances_of_all : trials.instances,
         .levels = trials.levels,
         .seed = trials.seed};
-    curve.points.push_back(serve_trial(*job.model, trials.limits, job.clock, trial, trials.size));
+    curve.points.push_back(serve_trial(*job.model, job.limits, job.clock, trial, trials.size));
     if (curve.points.back().attainment < kHopeless) break;
   }
   return curve;
@@ -72,10 +73,12 @@ Result<ServingProfile> profile_of_engines(
   if (trials.loads.empty() || !(trials.loads.front() > 0) || !rising)
     return Error::invalid_argument("a profile needs loads above 0 that rise");
   std::vector<Job> jobs;
-  for (const auto& model : models) {
-    for (std::size_t clock = 0; clock < model->traits().clocks_mhz.size(); ++clock) {
-      for (std::size_t one = 0; one < of_class.size(); ++one)
-        if (!of_class[one].empty()) jobs.push_back({model.get(), clock, one});
+  for (std::size_t layout = 0; layout < models.size(); ++layout) {
+    const StepModel& model = *models[layout];
+    const std::size_t first = trials.only_at_highest_clock ? model.highest_clock() : 0;
+    for (std::size_t clock = first; clock < model.traits().clocks_mhz.size(); ++clock) {
+      for (std::size_t one = trials.only_of_all ? kLoadClasses : 0; one < of_class.size(); ++one)
+        if (!of_class[one].empty()) jobs.push_back({&model, trials.limits.of(layout), clock, one});
     }
   }
   ServingProfile profile;

@@ -20,7 +20,7 @@
 namespace perjoule {
 
 struct ProfileTrials {
-  EngineLimits limits = {.most_running = 256, .step_tokens = 512};
+  LayoutLimits limits = {.every = {.most_running = 256, .step_tokens = 512}, .step_tokens = {}};
   ServiceLevels levels = dynamo_levels();
   /// Prompt tokens a second of an instance, rising.
   std::vector<double> loads = {125,  250,  500,  1000,   1500,   2000,   3000,  4000,
@@ -30,6 +30,8 @@ struct ProfileTrials {
   int instances = 4;
   int instances_of_all = 8;
   std::uint64_t seed = 1;
+  bool only_of_all = false;  ///< no curves by class
+  bool only_at_highest_clock = false;
   /// Told how many of how many curves are done, from any thread; none: nobody.
   std::function<void(std::size_t, std::size_t)> progress = {};
 };

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "fleet/control/load_forecast.h"
 
 namespace perjoule {
 
@@ -17,6 +18,8 @@ struct PoolReasons {
   double recent_peak = 0;
   double caution = 1;
   double carried = 0;  ///< by all that serve, at the highest clock
+  /// What its servers are counted for; none where they are not, or no period began yet.
+  std::optional<ExpectedLoad> expected = {};
 };
 
 struct FleetEvent {

@@ -92,7 +92,7 @@ void FleetLoop::decide(Seconds now, std::vector<FleetEvent>& events) {
   reasons_.clear();
   for (std::size_t pool = 0; pool < view.pools.size(); ++pool) {
     const PoolView& one = view.pools[pool];
-    PoolReasons reasons{one.load, one.recent_peak, one.caution, 0};
+    PoolReasons reasons{one.load, one.recent_peak, one.caution, 0, {}};
     for (const ServerView& server : one.servers) {
       for (const InstanceView& instance : server.instances)
         reasons.carried += mind_.carries(pool, instance.layout, mind_.clocks_mhz.size() - 1);
@@ -100,6 +100,8 @@ void FleetLoop::decide(Seconds now, std::vector<FleetEvent>& events) {
     reasons_.push_back(reasons);
   }
   const auto orders = mind_.decide(view);
+  for (std::size_t pool = 0; mind_.expects && pool < reasons_.size(); ++pool)
+    reasons_[pool].expected = mind_.expects(pool);
   if (!orders) {
     FleetEvent note;
     note.at = now;

@@ -34,6 +34,9 @@ struct FleetMind {
   /// Prompt tokens a second that an instance of that pool and layout carries in time at a clock.
   std::function<double(std::size_t pool, std::size_t layout, std::size_t clock)> carries;
   std::vector<double> clocks_mhz;  ///< rising
+  /// What a pool's servers are counted for since decide() last answered; where it is left out
+  /// nobody is told.
+  std::function<std::optional<ExpectedLoad>(std::size_t pool)> expects = {};
 };
 
 class FleetLoop {

@@ -133,6 +133,7 @@ class FleetLoopTest : public ::testing::Test {
 };
 
 TEST_F(FleetLoopTest, SetsClocksAndSaysWhy) {
+  mind_.expects = [](std::size_t) { return ExpectedLoad{700, ForecastBasis::kHistory}; };
   make();
   orders_.clocks = {{0, 0, 1, 0}};
   const auto events = step();
@@ -141,6 +142,8 @@ TEST_F(FleetLoopTest, SetsClocksAndSaysWhy) {
   ASSERT_TRUE(events[0].why);
   EXPECT_NEAR(events[0].why->load, 100, 1e-6);
   EXPECT_EQ(events[0].why->carried, 400);
+  ASSERT_TRUE(events[0].why->expected);
+  EXPECT_EQ(events[0].why->expected->load, 700);
   EXPECT_EQ((hands_.clocks[{0, 1}]), 1000);
   step();
   EXPECT_EQ(seen_.pools[0].servers[0].instances[1].clock, 0u);

@@ -19,6 +19,10 @@ class RecentLoad final : public LoadForecast {
     return most;
   }
 
+  ForecastBasis basis(Seconds, Seconds, std::size_t) const override {
+    return ForecastBasis::kRecent;
+  }
+
   void observe(Seconds now, const ClassLoads& loads) override {
     while (!seen_.empty() && seen_.front().first < now - memory_) seen_.pop_front();
     seen_.emplace_back(now, loads);

@@ -12,6 +12,7 @@ TEST(RecentLoad, ExpectsTheHighestOfTheLastWhile) {
   forecast->observe(Seconds(5), {100, 2});
   EXPECT_EQ(forecast->peak(Seconds(5), Seconds(15)), (ClassLoads{300, 2}));
   forecast->observe(Seconds(11), {50, 0});
+  EXPECT_EQ(name_of(forecast->basis(Seconds(11), Seconds(21), 0)), "recent");
   EXPECT_EQ(forecast->peak(Seconds(11), Seconds(21)), (ClassLoads{100, 2}));
 }
 

@@ -32,7 +32,7 @@ namespace perjoule {
 
 struct FleetSetup {
   std::vector<std::shared_ptr<const StepModel>> models = {};  ///< one a layout, the largest last
-  EngineLimits limits = {.most_running = 256, .step_tokens = 512};
+  LayoutLimits limits = {.every = {.most_running = 256, .step_tokens = 512}, .step_tokens = {}};
   int gpus_per_server = 8;
   int most_servers = 1000;
   ServiceLevels levels = dynamo_levels();

@@ -56,6 +56,19 @@ std::string bytes_of(const FleetReport& report) {
   return text;
 }
 
+TEST(FleetSimulationTest, StepsAreThoseOfTheLayout) {
+  TestFleet fleet(20);
+  // All instances of a single pool are of the largest layout.
+  const auto steps = [&](std::vector<std::int64_t> by_layout) {
+    fleet.setup.limits.step_tokens = std::move(by_layout);
+    const auto stream = test_stream(20, 1, 5);
+    return simulated(fleet.setup, policy_named("single-pool").value(), *stream).steps;
+  };
+  const std::int64_t as_all = steps({});
+  EXPECT_EQ(steps({64, 64, 512}), as_all);
+  EXPECT_NE(steps({512, 512, 64}), as_all);
+}
+
 TEST(FleetSimulationTest, EveryPolicyServesAllAndAddsUp) {
   TestFleet fleet(20);
   double before = 0;

@@ -12,7 +12,8 @@ Watts Engines::idle_gpu() const {
 
 ServerInstance::ServerInstance(const Engines& engines, std::size_t layout, Seconds now)
     : layout_(layout),
-      engine_(*engines.models[layout], engines.limits, *engines.live, *engines.sink, now),
+      engine_(*engines.models[layout], engines.limits.of(layout), *engines.live, *engines.sink,
+              now),
       wanted_(engine_.clock()) {}
 
 void ServerInstance::advance(Seconds until) {

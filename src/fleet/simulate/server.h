@@ -23,7 +23,7 @@ namespace perjoule {
 /// What all servers of a fleet share.
 struct Engines {
   std::vector<std::shared_ptr<const StepModel>> models;  ///< by layout
-  EngineLimits limits = {};
+  LayoutLimits limits = {};
   LiveRequests* live = nullptr;
   EngineSink* sink = nullptr;
   int gpus_per_server = 8;

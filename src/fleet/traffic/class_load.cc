@@ -61,6 +61,16 @@ LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const Token
   return load;
 }
 
+std::vector<RateBin> rate_bins_of(const LoadCurve& requests) {
+  const Seconds begin = requests.bins.front().start;
+  std::vector<RateBin> bins;
+  for (const LoadBin& bin : requests.bins) {
+    bins.push_back(
+        {bin.start - begin, bin.start + bin.duration - begin, Hertz(bin.tokens_per_s.front())});
+  }
+  return bins;
+}
+
 ClassLoads peak_of(const LoadCurve& load) {
   ClassLoads most = {};
   for (const LoadBin& bin : load.bins) {

@@ -30,6 +30,10 @@ Result<LoadCurve> class_load_of(RequestStream& stream, Seconds bin, OutputPredic
 LoadCurve class_load_of(const std::vector<RateBin>& rates, std::span<const TokenLengths> lengths,
                         OutputPredictor& predictor, std::int64_t most_tokens);
 
+/// The bins of a curve whose rates are requests a second, of one class, from the first one's
+/// beginning on.
+std::vector<RateBin> rate_bins_of(const LoadCurve& requests);
+
 /// The highest of each class, and of their sum.
 ClassLoads peak_of(const LoadCurve& load);
 double peak_of_all(const LoadCurve& load);
