@@ -6,8 +6,8 @@
 #include <array>
 
 #include "base/text.h"
+#include "base/utc_text.h"
 #include "cli/fleet_traffic.h"
-#include "cli/runs_view.h"
 #include "cli/table.h"
 #include "cli/toml_readers.h"
 #include "workload/civil_time.h"

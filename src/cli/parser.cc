@@ -10,7 +10,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "base/file.h"
 #include "base/text.h"
+#include "cli/page.h"
 #include "cli/settings.h"
 #include "cli/table.h"
 #include "cli/version.h"
@@ -80,6 +82,8 @@ class Parser {
     app_.set_version_flag("--version", "perjoule " + version());
     for (Verb& verb : verbs_) {
       verb.options.push_back({"json", "", "print one JSON document of a stable, versioned schema"});
+      verb.options.push_back(
+          {"html", "FILE", "write a page that shows it; it opens from disk, in any browser"});
       add(verb, split(verb.name, ' ').front() == first_word);
     }
   }
@@ -211,6 +215,27 @@ class Parser {
     return {};
   }
 
+  /// The verb's work; with --html, what it would print as JSON becomes a page.
+  static Result<int> run(const Verb& verb, Arguments& arguments) {
+    const std::string page = arguments.value("html");
+    if (page.empty()) return verb.run(arguments);
+    PJ_CHECK(check_writable(page));
+    const bool wants_json = arguments.json();
+    arguments.given_["json"] = true;
+    Result<int> status = kDone;
+    std::string printed;
+    {
+      const PrintedText kept;
+      status = verb.run(arguments);
+      printed = kept.text();
+    }
+    if (wants_json) print(printed);
+    if (!status && printed.empty()) return status;
+    PJ_CHECK(write_page(page, printed));
+    if (!wants_json) print("page: " + page + "\n");
+    return status;
+  }
+
   int call(Entry& entry, std::vector<std::string> command) const {
     Arguments arguments;
     const Result<Settings> settings = Settings::load(verbs_);
@@ -238,7 +263,7 @@ class Parser {
     arguments.command_ = std::move(command);
     Result<int> status = kDone;
     try {
-      status = entry.verb->run(arguments);
+      status = run(*entry.verb, arguments);
     } catch (const std::bad_alloc&) {
       return no_memory(entry.verb->name, entry.verb->own_failure);
     } catch (const std::length_error&) {  // more than any memory holds

@@ -35,6 +35,19 @@ std::string printable(std::string text);
 /// Writes to standard output; the first failure (a full disk, a closed pipe) is kept for
 /// output_failed().
 void print(std::string_view text);
+/// While it lives, what is printed is kept instead of written; not one within another.
+class PrintedText {
+ public:
+  PrintedText();
+  ~PrintedText();
+  PrintedText(const PrintedText&) = delete;
+  PrintedText& operator=(const PrintedText&) = delete;
+  const std::string& text() const { return text_; }
+
+ private:
+  friend void print(std::string_view text);
+  std::string text_;
+};
 /// errno of the first failed write to standard output, or 0.
 int output_failed();
 /// Writes a line to standard error: "perjoule: text".

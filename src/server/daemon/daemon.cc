@@ -9,6 +9,7 @@
 #include "server/knobs/lease_routes.h"
 #include "server/node/exposition.h"
 #include "server/node/node_routes.h"
+#include "server/pages/page_routes.h"
 #include "server/services/document_routes.h"
 
 namespace perjoule {
@@ -80,6 +81,7 @@ Outcome Daemon::add_routes() {
   if (leases_ != nullptr) router_->add(lease_routes(*leases_, clock_));
   if (options_.open_store) router_->add(run_routes(options_.open_store));
   router_->add(document_routes(options_.documents));
+  router_->add(page_routes());
   PJ_TRY(const Json document,
          openapi_document(router_->routes(), document_schemas(), options_.version));
   openapi_ = document.dump(2) + "\n";

@@ -1,0 +1,32 @@
+#include "cli/page.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "server/pages/report_page.h"
+
+namespace perjoule::cli {
+namespace {
+
+Result<std::vector<Json>> documents_in(const std::string& printed) {
+  if (auto whole = parse_json(printed)) return std::vector<Json>{std::move(*whole)};
+  std::vector<Json> documents;
+  for (const std::string_view line : split(printed, '\n')) {
+    if (trim(line).empty()) continue;
+    auto document = parse_json(line);
+    if (!document) break;
+    documents.push_back(std::move(*document));
+  }
+  if (!documents.empty()) return documents;
+  return Error::not_supported("this verb printed no document that a page could show");
+}
+
+}  // namespace
+
+Outcome write_page(const std::string& path, const std::string& printed) {
+  PJ_TRY(const std::vector<Json> documents, documents_in(printed));
+  PJ_TRY(const std::string page, report_page(documents));
+  return write_file_atomically(path, page);
+}
+
+}  // namespace perjoule::cli
