@@ -1,12 +1,10 @@
 #include "cli/page.h"
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "server/pages/report_page.h"
 
 namespace perjoule::cli {
-namespace {
 
 Result<std::vector<Json>> documents_in(const std::string& printed) {
   if (auto whole = parse_json(printed)) return std::vector<Json>{std::move(*whole)};
@@ -18,13 +16,11 @@ Result<std::vector<Json>> documents_in(const std::string& printed) {
     documents.push_back(std::move(*document));
   }
   if (!documents.empty()) return documents;
-  return Error::not_supported("this verb printed no document that a page could show");
+  return Error::not_supported("no document that a page could show",
+                              "such as a verb prints with --json");
 }
 
-}  // namespace
-
-Outcome write_page(const std::string& path, const std::string& printed) {
-  PJ_TRY(const std::vector<Json> documents, documents_in(printed));
+Outcome write_page(const std::string& path, const std::vector<Json>& documents) {
   PJ_TRY(const std::string page, report_page(documents));
   return write_file_atomically(path, page);
 }

@@ -231,7 +231,8 @@ class Parser {
     }
     if (wants_json) print(printed);
     if (!status && printed.empty()) return status;
-    PJ_CHECK(write_page(page, printed));
+    PJ_TRY(const std::vector<Json> documents, documents_in(printed));
+    PJ_CHECK(write_page(page, documents));
     if (!wants_json) print("page: " + page + "\n");
     return status;
   }

@@ -35,6 +35,7 @@ std::vector<Verb> all_verbs() {
   verbs.push_back(fleet_plan_verb());
   verbs.push_back(fleet_simulate_verb());
   verbs.push_back(fleet_control_verb());
+  verbs.push_back(page_verb());
   verbs.push_back(serve_verb());
   add_all(token_verbs());
   add_all(twin_verbs());

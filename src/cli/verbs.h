@@ -19,6 +19,7 @@ Verb fleet_profile_verb();
 Verb fleet_simulate_verb();
 Verb frontier_verb();
 Verb leaderboard_verb();
+Verb page_verb();
 Verb pipeline_compare_verb();
 Verb pipeline_lookup_verb();
 Verb pipeline_plan_verb();
