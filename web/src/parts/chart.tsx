@@ -3,7 +3,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import type uPlot from "uplot";
 import Plot from "uplot";
 import { aligned, options, stackedUp, type Curve, type Look } from "./chart_look";
-import { gestures, type Extent } from "./chart_gestures";
+import { gestures, within, type Extent } from "./chart_gestures";
 import { elapsed, known, missing, moment, quantity } from "./format";
 import { onTheme } from "./theme";
 
@@ -67,17 +67,16 @@ export function TimeChart(props: ChartProps) {
   }, [data]);
 
   useEffect(() => {
+    // The reader may have moved on since: what counts is the latest, which is often drawn already.
+    const { from, to } = latest.current.extent;
     const { min, max } = plot.current?.scales.x ?? {};
-    // The reader's own move is drawn already.
-    if (min !== extent.from || max !== extent.to) plot.current?.setScale("x", { min: extent.from, max: extent.to });
+    if (min !== from || max !== to) plot.current?.setScale("x", { min: from, max: to });
   }, [extent.from, extent.to]);
 
   const zoom = (factor: number) => {
-    const { extent: now, whole: limits, onExtent: tell } = latest.current;
-    if (!limits || !tell) return;
-    const half = Math.min((limits.to - limits.from) / 2, ((now.to - now.from) * factor) / 2);
-    const middle = Math.max(limits.from + half, Math.min(limits.to - half, (now.from + now.to) / 2));
-    tell({ from: middle - half, to: middle + half });
+    const { from, to } = latest.current.extent;
+    const half = ((to - from) * factor) / 2;
+    if (whole) onExtent?.(within({ from: (from + to) / 2 - half, to: (from + to) / 2 + half }, whole));
   };
   const time = at === null ? undefined : data[0][at];
   return (

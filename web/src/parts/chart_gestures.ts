@@ -8,6 +8,7 @@ export interface Extent {
 }
 
 export interface Limits {
+  /** What is seen: a move puts it here at once, before whoever is told has drawn anew. */
   extent: Extent;
   whole?: Extent;
   onExtent?(extent: Extent): void;
@@ -29,11 +30,12 @@ export function gestures(element: HTMLElement, plot: uPlot, limits: () => Limits
   const fingers = new Map<number, number>();
   let held: { extent: Extent; middle: number; apart: number } | null = null;
 
-  const now = (): Extent => ({ from: plot.scales.x?.min ?? 0, to: plot.scales.x?.max ?? 1 });
+  const now = (): Extent => limits().extent;
   const show = (extent: Extent) => {
     const { whole, onExtent } = limits();
     if (!whole || !onExtent) return;
     const kept = within(extent, whole);
+    limits().extent = kept;
     plot.setScale("x", { min: kept.from, max: kept.to });
     onExtent(kept);
   };

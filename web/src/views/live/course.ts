@@ -40,7 +40,8 @@ export function useCourse(devices: Device[], picture: Picture | null, span: numb
   useEffect(() => {
     const stop = new AbortController();
     const fetchPast = async () => {
-      const to = Date.now();
+      // By the daemon's clock, which may not be the reader's.
+      const to = recent.current.pictures.at(-1)?.unix_ms ?? Date.now();
       const found = await Promise.all(devices.map(async (device): Promise<[string, Series | null]> => {
         const source = mainSource(device);
         if (!source) return [device.id, null];
@@ -56,7 +57,7 @@ export function useCourse(devices: Device[], picture: Picture | null, span: numb
       stop.abort();
       clearInterval(timer);
     };
-  }, [ids, span]);
+  }, [ids, span, picture !== null]);
 
   const last = recent.current.pictures.at(-1);
   if (picture && picture !== last) recent.current.add(picture, span);
