@@ -145,7 +145,7 @@ std::vector<Option> serve_options() {
 
 Result<DaemonOptions> daemon_options(const Arguments& arguments) {
   DaemonOptions options;
-  options.version = version();
+  options.version = options.node.version = version();
   options.node.name = arguments.has("name") ? arguments.value("name") : host_name();
   PJ_TRY(const auto every, arguments.read<Seconds>("every", parse_seconds));
   if (every->value() < 0.05 || every->value() > 15) {

@@ -16,13 +16,21 @@ Json megahertz_or_null(const std::optional<Hertz>& value) {
   return value ? Json(in_megahertz(*value)) : Json();
 }
 
-Json device_json(const DevicePower& device) {
+/// Half-width of a mean power's error, two sigma.
+Json uncertainty_w(const Energy& energy, Seconds span) {
+  const bool known = energy.status != Status::kMissing && span > Seconds(0);
+  return known ? Json((energy.expanded_uncertainty() / span).value()) : Json();
+}
+
+Json device_json(const DevicePower& device, Seconds span) {
   const DeviceState& state = device.state;
   const bool known = device.energy.status != Status::kMissing;
   Json one = Json::object();
   one["id"] = device.info.id;
   one["name"] = device.info.name;
   one["power_w"] = known ? Json(device.power.value()) : Json();
+  one["uncertainty_w"] = uncertainty_w(device.energy, span);
+  one["status"] = device.energy.status_text();
   one["so_far_j"] = known ? Json(device.so_far.value()) : Json();
   one["energy"] = to_json(device.energy);
   one["utilisation"] = or_null(state.utilisation);
@@ -57,11 +65,12 @@ void add_picture(Json& json, const PowerPicture& picture) {
   const bool known = picture.energy.status != Status::kMissing;
   json["span_s"] = picture.span.value();
   json["total_w"] = known ? Json(picture.total.value()) : Json();
+  json["total_uncertainty_w"] = uncertainty_w(picture.energy, picture.span);
   json["status"] = picture.energy.status_text();
   json["unattributed_w"] = picture.unattributed.value();
   json["devices"] = Json::array();
   for (const DevicePower& device : picture.devices) {
-    json["devices"].push_back(device_json(device));
+    json["devices"].push_back(device_json(device, picture.span));
   }
   json["processes"] = Json::array();
   for (const ProcessPower& process : picture.processes) {

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -132,16 +133,15 @@ class Scenes:
 
             lease = ask(self.socket, "POST", "/api/v1/leases", {"knob": knob_id(), "value": "400 W"})[2]
             source = self.get("/api/v1/runs/last")[2]["timelines"][0]
-            words = {"{id}": {"runs": "last", "leases": lease["id"]}, "{name}": {"documents": "a.json"}}
+            asset = re.search(r"assets/([^\"]+)", self.get("/")[2])[1]
+            words = {"runs": "last", "leases": lease["id"], "documents": "a.json", "assets": asset}
             asked = 0
             for path, methods in description["paths"].items():
                 for method, operation in methods.items():
                     if "text/event-stream" in operation["responses"]["200"]["content"]:
                         continue
-                    target = path
-                    for word, values in words.items():
-                        if word in target:
-                            target = target.replace(word, values[target.split("/")[3]])
+                    parts = path.split("/")
+                    target = "/".join(words[before] if part.startswith("{") else part for before, part in zip([""] + parts, parts))
                     if "timeline" in path:
                         target += f"?source={source}"
                     body = {"perjoule.lease-request": {"knob": "none", "value": "1 W"}, "perjoule.lease-renewal": {"seconds": 5}}.get(

@@ -100,7 +100,7 @@ function answer(path, query) {
   const [what, name, more] = path.split("/").map(decodeURIComponent);
   if (path === "node") return node();
   if (path === "node/history") {
-    const device = node().devices.findIndex((one) => one.sources.some((source) => source.id === query.get("source")));
+    const device = node().devices.findIndex((one) => one.id === query.get("source"));
     if (device < 0) return null;
     const kind = node().devices[device].kind;
     return columns("perjoule.history.v1", query.get("source"), Number(query.get("from")), Number(query.get("to")), Number(query.get("points")), 1000, (at) => powerAt(device, kind, at));
@@ -108,7 +108,7 @@ function answer(path, query) {
   if (what === "runs") {
     if (!name) return runs();
     const run = runs().runs.find((one) => one.id === name);
-    return run && (more === "timeline" ? timeline(run, query) : run.document);
+    return run && (more === "timeline" ? timeline(run, query) : { ...run.document, timelines: run.document.sources.map((source) => source.id) });
   }
   if (path === "documents") {
     return { schema: "perjoule.documents.v1", documents: [...documents].map(([name, document]) => ({ name, schema: document.schema, title: titleOf(name), modified_unix_ms: 1796072538000, bytes: JSON.stringify(document).length })) };

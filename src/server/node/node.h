@@ -38,7 +38,8 @@ struct NodePicture {
 class Node {
  public:
   struct Options {
-    std::string name;  ///< how others know it
+    std::string name;          ///< how others know it
+    std::string version = {};  ///< of the daemon
     Seconds every = Seconds(1);
     std::vector<Calibration> calibrations = {};
     std::string procfs = "/proc";

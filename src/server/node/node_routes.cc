@@ -12,6 +12,7 @@ Result<Reply> describe(const Node& node) {
   Json json = Json::object();
   json["schema"] = "perjoule.node.v1";
   json["node"] = node.options().name;
+  json["version"] = node.options().version;
   json["simulated"] = node.is_simulated();
   json["began_unix_ms"] = node.began_unix_ms();
   json["devices"] = devices_json(node.machine(), node.options().calibrations);

@@ -63,6 +63,8 @@ export interface RunSource {
 }
 
 export interface Run extends Document {
+  /** Of a daemon's run: the sources whose samples it kept. */
+  timelines?: string[];
   name: string;
   begin_unix_ns: number;
   duration_s: number;

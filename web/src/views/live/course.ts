@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../../data/ask";
 import type { Series } from "../../data/schemas";
-import { mainSource, type Device, type Picture } from "./node";
+import { type Device, type Picture } from "./node";
 
 export interface Course {
   times: number[];
@@ -43,11 +43,9 @@ export function useCourse(devices: Device[], picture: Picture | null, span: numb
       // By the daemon's clock, which may not be the reader's.
       const to = recent.current.pictures.at(-1)?.unix_ms ?? Date.now();
       const found = await Promise.all(devices.map(async (device): Promise<[string, Series | null]> => {
-        const source = mainSource(device);
-        if (!source) return [device.id, null];
         const from = to - span * 1000;
         // A daemon that has just begun remembers nothing: then there are the pictures.
-        return [device.id, await ask<Series>("node/history", { source, from, to, points: columns }, stop.signal).catch(() => null)];
+        return [device.id, await ask<Series>("node/history", { source: device.id, from, to, points: columns }, stop.signal).catch(() => null)];
       }));
       if (!stop.signal.aborted) setPast(new Map(found.filter((pair): pair is [string, Series] => pair[1] !== null)));
     };

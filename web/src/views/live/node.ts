@@ -79,8 +79,3 @@ export function deviceName(device: Device, devices: Device[]): string {
   const alike = devices.filter((one) => one.kind === device.kind);
   return alike.length === 1 && device.index === null ? kind : `${kind} ${device.index ?? alike.indexOf(device)}`;
 }
-
-/** The source that a device's course is drawn from: one that counts what no other does. */
-export function mainSource(device: Device): string | null {
-  return (device.sources.find((source) => source.overlaps === null) ?? device.sources[0])?.id ?? null;
-}

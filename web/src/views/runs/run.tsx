@@ -61,10 +61,11 @@ function Waiting({ waiting, work }: { waiting: Energy; work: Energy }) {
   );
 }
 
-/** Sources of which none counts what another does, largest first. */
+/** Sources of which none counts what another does, largest first; of a daemon's run, those whose samples it kept. */
 export function mainSources(run: Run): RunSource[] {
-  const apart = run.sources.filter((source) => source.overlaps === null);
-  return (apart.length > 0 ? apart : run.sources).sort((one, other) => (other.energy.joules ?? -1) - (one.energy.joules ?? -1));
+  const kept = run.sources.filter((source) => run.timelines?.includes(source.id) ?? true);
+  const apart = kept.filter((source) => source.overlaps === null);
+  return (apart.length > 0 ? apart : kept).sort((one, other) => (other.energy.joules ?? -1) - (one.energy.joules ?? -1));
 }
 
 export function sourceName(run: Run, source: string): string {
