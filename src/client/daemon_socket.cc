@@ -12,7 +12,7 @@ constexpr const char* kMachineSocket = "/run/perjoule/perjoule.sock";
 }  // namespace
 
 std::string own_socket_path() {
-  const std::string told = environment("PERJOULE_SOCKET");
+  std::string told = environment("PERJOULE_SOCKET");
   if (!told.empty()) return told;
   if (::geteuid() == 0) return kMachineSocket;
   const std::string runtime = environment("XDG_RUNTIME_DIR");

@@ -112,7 +112,7 @@ class LeasedKnob final : public Knob {
     if (lease_) return set_leased(value);
     PJ_CHECK(check_knob_value(info(), value));
     const auto before = own_.get();
-    const Outcome direct = own_.set(value);
+    Outcome direct = own_.set(value);
     if (direct || direct.error().code != ErrorCode::kPermissionDenied) return direct;
     if (before && *before == value) return {};  // it is so already: nothing needs to be lent
     auto taken = leases_->take(info().id, value);

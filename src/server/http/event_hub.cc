@@ -5,6 +5,8 @@
 
 namespace perjoule {
 
+EventHub::EventHub() : EventHub(Limits()) {}
+
 Outcome EventHub::join(std::shared_ptr<ServerExchange> exchange,
                        std::optional<std::uint64_t> last_seen) {
   const std::lock_guard lock(mutex_);

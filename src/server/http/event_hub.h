@@ -30,7 +30,7 @@ class EventHub final : public StreamOwner {
     std::size_t lag_bytes = 1U << 20U;  ///< of one listener
     std::size_t listeners = 10'000;
   };
-  EventHub() = default;
+  EventHub();
   explicit EventHub(Limits limits) : limits_(limits) {}
 
   /// Begins the stream, with the newest event or all since that one. unavailable with too many

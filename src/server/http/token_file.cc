@@ -67,7 +67,7 @@ Outcome write_tokens(const std::string& file, const std::vector<TokenRecord>& re
   std::string text;
   for (const TokenRecord& record : records) text += to_line(record);
   const mode_t found = ::umask(0077);
-  const Outcome written = write_file_atomically(file, text);
+  Outcome written = write_file_atomically(file, text);
   ::umask(found);
   return written;
 }
