@@ -122,6 +122,8 @@ std::vector<Option> serve_options() {
       {"socket", "PATH",
        "the Unix socket; /run/perjoule/perjoule.sock for root, else in the user's runtime folder; "
        "none: no socket"},
+      {"zeusd", "PATH",
+       "a second Unix socket, with the routes of Zeus's privileged daemon for its clients"},
       {"tcp", "ADDRESS:PORT", "listen there, for those who have a token", "", true},
       {"tokens", "FILE", "the tokens, as perjoule token makes them"},
       {"tls-certificate", "FILE", "PEM, with those it is signed by: TLS on --tcp"},
@@ -156,6 +158,10 @@ Result<DaemonOptions> daemon_options(const Arguments& arguments) {
   options.node.procfs = Roots::from_environment().procfs;
   options.socket = arguments.has("socket") ? arguments.value("socket") : own_socket_path();
   if (options.socket == "none") options.socket.clear();
+  options.zeusd = arguments.value("zeusd");
+  if (!options.zeusd.empty() && options.zeusd == options.socket) {
+    return Error::invalid_argument("--zeusd and --socket are one path: " + options.zeusd);
+  }
   for (const std::string& text : arguments.values("tcp")) {
     PJ_TRY(options.tcp.emplace_back(), tcp_of(text));
   }
@@ -183,7 +189,9 @@ Result<DaemonOptions> daemon_options(const Arguments& arguments) {
   options.limits.reads.burst = 2 * options.limits.reads.per_second + 1;
   options.limits.changes.burst = 2 * options.limits.changes.per_second + 1;
   options.server = {.body_bytes = std::size_t{1} << 20U, .request_time = Seconds(10), .threads = 2};
-  if (!options.socket.empty()) PJ_CHECK(make_socket_folder(options.socket));
+  for (const std::string& socket : {options.socket, options.zeusd}) {
+    if (!socket.empty()) PJ_CHECK(make_socket_folder(socket));
+  }
   return options;
 }
 

@@ -42,21 +42,37 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Inventory machine, DaemonOptions o
   const DaemonOptions& its = daemon->options_;
   PJ_TRY(daemon->node_, Node::start(std::move(machine), its.node, clock));
   PJ_TRY(auto gate, daemon->make_gate());
-  AuditLog audit;
-  if (!its.audit.empty()) {
-    PJ_TRY(AuditLog opened, AuditLog::open(its.audit));
-    daemon->router_ = std::make_unique<Router>(gate, clock, its.limits, std::move(opened));
-  } else {
-    daemon->router_ = std::make_unique<Router>(gate, clock, its.limits);
-  }
+  PJ_TRY(AuditLog audit, daemon->open_audit());
+  daemon->router_ = std::make_unique<Router>(gate, clock, its.limits, std::move(audit));
   if (its.hand != nullptr) daemon->leases_ = std::make_unique<LeaseBook>(*its.hand, clock);
   PJ_CHECK(daemon->add_routes());
   PJ_CHECK(daemon->listen());
+  if (!its.zeusd.empty()) PJ_CHECK(daemon->start_zeusd(std::move(gate)));
   return daemon;
+}
+
+Result<AuditLog> Daemon::open_audit() const {
+  if (options_.audit.empty()) return AuditLog();
+  return AuditLog::open(options_.audit);
+}
+
+Outcome Daemon::start_zeusd(std::shared_ptr<const Gate> gate) {
+  Zeusd::Options how{.socket = options_.zeusd,
+                     .version = options_.version,
+                     .limits = options_.limits,
+                     .server = options_.server};
+  // A training may set clocks with every instruction of its pipeline.
+  how.limits.changes = how.limits.reads;
+  PJ_TRY(AuditLog audit, open_audit());
+  PJ_TRY(zeusd_, Zeusd::start(*node_, leases_.get(), std::move(gate), clock_, std::move(how),
+                              std::move(audit)));
+  addresses_.push_back("unix:" + options_.zeusd);
+  return {};
 }
 
 Daemon::~Daemon() {
   server_.reset();
+  zeusd_.reset();
   if (!options_.socket.empty()) ::unlink(options_.socket.c_str());
 }
 
@@ -70,6 +86,7 @@ Result<std::shared_ptr<const Gate>> Daemon::make_gate() const {
 
 Outcome Daemon::reload_tokens() {
   PJ_TRY(auto gate, make_gate());
+  if (zeusd_ != nullptr) zeusd_->router().change_gate(gate);
   router_->change_gate(std::move(gate));
   return {};
 }
@@ -153,6 +170,11 @@ std::string Daemon::metrics() const {
               "Lines of the audit log that could not be written.");
   page.sample({}, static_cast<double>(router_->audit_lost()));
   if (leases_ != nullptr) add_lease_metrics(page, *leases_);
+  if (zeusd_ != nullptr) {
+    page.family("perjoule_zeusd_failed_total", MetricKind::kCounter,
+                "What Zeus's clients set without waiting, and that failed.");
+    page.sample({}, static_cast<double>(zeusd_->failed_unheard()));
+  }
   page.family("perjoule_uptime_seconds", MetricKind::kGauge, "Since the daemon began.");
   page.sample({}, (clock_.now() - began_).value());
   return page.take();
@@ -188,8 +210,12 @@ Outcome Daemon::listen() {
 void Daemon::stop(Seconds patience) {
   server_->stop_listening();
   node_->live().close();
+  if (zeusd_ != nullptr) zeusd_->stop();
   const Instant until = clock_.now() + patience;
-  while (server_->exchanges() > 0 && clock_.now() < until) {
+  const auto exchanges = [this] {
+    return server_->exchanges() + (zeusd_ == nullptr ? 0 : zeusd_->exchanges());
+  };
+  while (exchanges() > 0 && clock_.now() < until) {
     clock_.sleep_until(clock_.now() + Seconds(0.02));
   }
 }

@@ -21,6 +21,7 @@
 #include "server/knobs/lease_book.h"
 #include "server/node/node.h"
 #include "server/services/run_routes.h"
+#include "server/zeusd/zeusd.h"
 
 namespace perjoule {
 
@@ -30,6 +31,7 @@ struct DaemonOptions {
 
   std::string socket = {};  ///< path of the Unix socket; empty: none
   mode_t socket_mode = 0660;
+  std::string zeusd = {};  ///< path of the Unix socket for Zeus's clients; empty: none
   struct Tcp {
     std::string address;
     int port = 0;
@@ -68,6 +70,8 @@ class Daemon {
  private:
   Daemon(DaemonOptions options, const Clock& clock)
       : options_(std::move(options)), clock_(clock), began_(clock.now()) {}
+  Result<AuditLog> open_audit() const;
+  Outcome start_zeusd(std::shared_ptr<const Gate> gate);
   Outcome listen();
   Outcome serve_tcp(FileDescriptor socket, const std::string& name, bool is_open);
   Result<std::shared_ptr<const Gate>> make_gate() const;
@@ -83,7 +87,8 @@ class Daemon {
   std::unique_ptr<Router> router_;
   std::string openapi_;
   std::vector<std::string> addresses_;
-  std::unique_ptr<HttpServer> server_;  // last: its threads use all else
+  std::unique_ptr<Zeusd> zeusd_;  // and the one below: their threads use all else
+  std::unique_ptr<HttpServer> server_;
 };
 
 }  // namespace perjoule

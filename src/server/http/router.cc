@@ -38,11 +38,14 @@ Outcome check_kind(const RouteParameter& parameter, const std::string& value) {
   const bool fits =
       parameter.kind == RouteParameter::Kind::kText ||
       (parameter.kind == RouteParameter::Kind::kInteger && parse_integer(value).has_value()) ||
-      (parameter.kind == RouteParameter::Kind::kNumber && parse_number(value).has_value());
+      (parameter.kind == RouteParameter::Kind::kNumber && parse_number(value).has_value()) ||
+      (parameter.kind == RouteParameter::Kind::kBoolean && (value == "true" || value == "false"));
   if (fits) return {};
-  const std::string_view what =
-      parameter.kind == RouteParameter::Kind::kInteger ? "whole number" : "number";
-  return Error::invalid_argument("the parameter " + parameter.name + " is no " + std::string(what) +
+  const std::string_view what = parameter.kind == RouteParameter::Kind::kInteger ? "no whole number"
+                                : parameter.kind == RouteParameter::Kind::kBoolean
+                                    ? "neither true nor false"
+                                    : "no number";
+  return Error::invalid_argument("the parameter " + parameter.name + " is " + std::string(what) +
                                  ": " + value);
 }
 
