@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/train_jobs.h"
 #include "cli/version.h"
 #include "client/daemon_socket.h"
 #include "store/sqlite_store.h"
@@ -137,7 +138,7 @@ std::vector<Option> serve_options() {
        "whom the daemon becomes when root has opened its meters; a helper keeps the right to turn "
        "knobs"},
       {"every", "TIME", "between two looks", "1s"},
-      {"store", "PATH", "of the runs; the user's own when not given"},
+      {"store", "PATH", "of the runs and jobs; the user's own when not given"},
       {"documents", "FOLDER", "what verbs wrote there with --json is shown"},
       {"audit", "FILE", "who changed what, and who was refused, is appended there"},
       {"read-rate", "N", "requests a second of each who asks; 0: any number", "5000"},
@@ -184,6 +185,7 @@ Result<DaemonOptions> daemon_options(const Arguments& arguments) {
   const std::string store =
       arguments.has("store") ? arguments.value("store") : default_store_path();
   options.open_store = [store] { return SqliteStore::open(store, StoreAccess::kRead); };
+  options.open_jobs = [store] { return open_jobs(store); };
   PJ_TRY(options.limits.reads.per_second, rate_of(arguments, "read-rate"));
   PJ_TRY(options.limits.changes.per_second, rate_of(arguments, "change-rate"));
   options.limits.reads.burst = 2 * options.limits.reads.per_second + 1;

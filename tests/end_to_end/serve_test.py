@@ -132,7 +132,14 @@ class Scenes:
 
             lease = ask(self.socket, "POST", "/api/v1/leases", {"knob": knob_id(), "value": "400 W"})[2]
             source = self.get("/api/v1/runs/last")[2]["timelines"][0]
-            words = {"{id}": {"runs": "last", "leases": lease["id"]}, "{name}": {"documents": "a.json"}}
+            definition = {"batch_sizes": [32, 64], "default_batch": 64, "target": 0.9, "max_power_w": 300}
+            ask(self.socket, "PUT", "/api/v1/jobs/nightly", definition)
+            for _ in range(2):
+                assert ask(self.socket, "POST", "/api/v1/jobs/nightly/next")[0] == 200
+            words = {"{id}": {"runs": "last", "leases": lease["id"]}, "{name}": {"documents": "a.json"}, "{job}": {"jobs": "nightly"}}
+            bodies = {"perjoule.lease-request": {"knob": "none", "value": "1 W"}, "perjoule.lease-renewal": {"seconds": 5},
+                      "perjoule.train-job-definition": definition, "perjoule.train-abandoned": {"trial": 1},
+                      "perjoule.train-report": {"trial": 2, "epochs": 1, "energy_j": 3000, "time_s": 10, "metric": 0.5}}
             asked = 0
             for path, methods in description["paths"].items():
                 for method, operation in methods.items():
@@ -144,7 +151,7 @@ class Scenes:
                             target = target.replace(word, values[target.split("/")[3]])
                     if "timeline" in path:
                         target += f"?source={source}"
-                    body = {"perjoule.lease-request": {"knob": "none", "value": "1 W"}, "perjoule.lease-renewal": {"seconds": 5}}.get(
+                    body = bodies.get(
                         next(iter(operation.get("requestBody", {}).get("content", {}).values()), {}).get("schema", {}).get("$ref", "").rsplit("/", 1)[-1])
                     if method == "delete":
                         continue  # last of all, below
@@ -157,7 +164,7 @@ class Scenes:
                         jsonschema.validate(answer, schema)
                     assert status < 300 or body == {"knob": "none", "value": "1 W"}, (method, target, status, answer)
                     asked += 1
-            assert asked >= 14, asked
+            assert asked >= 20, asked
             assert ask(self.socket, "DELETE", f"/api/v1/leases/{lease['id']}")[0] == 204
 
     def who_may_what_over_tcp(self):

@@ -96,6 +96,7 @@ Outcome Daemon::add_routes() {
   router_->add(node_routes(*node_));
   if (leases_ != nullptr) router_->add(lease_routes(*leases_, clock_));
   if (options_.open_store) router_->add(run_routes(options_.open_store));
+  if (options_.open_jobs) router_->add(job_routes(options_.open_jobs));
   router_->add(document_routes(options_.documents));
   PJ_TRY(const Json document,
          openapi_document(router_->routes(), document_schemas(), options_.version));

@@ -20,6 +20,7 @@
 #include "server/http/router.h"
 #include "server/knobs/lease_book.h"
 #include "server/node/node.h"
+#include "server/services/job_routes.h"
 #include "server/services/run_routes.h"
 #include "server/zeusd/zeusd.h"
 
@@ -45,6 +46,7 @@ struct DaemonOptions {
   std::string audit = {};  ///< file; empty: none
   std::string documents = {};
   OpenStore open_store = {};
+  OpenJobs open_jobs = {};
   std::shared_ptr<KnobHand> hand = {};  ///< null: no leases
   Router::Limits limits = {};
   ServerLimits server = {};
