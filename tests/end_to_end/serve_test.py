@@ -136,9 +136,12 @@ class Scenes:
             ask(self.socket, "PUT", "/api/v1/jobs/nightly", definition)
             for _ in range(2):
                 assert ask(self.socket, "POST", "/api/v1/jobs/nightly/next")[0] == 200
-            words = {"{id}": {"runs": "last", "leases": lease["id"]}, "{name}": {"documents": "a.json"}, "{job}": {"jobs": "nightly"}}
+            pipeline = ask(self.socket, "POST", "/api/v1/pipelines", {"stages": 1})[2]
+            words = {"{id}": {"runs": "last", "leases": lease["id"], "pipelines": pipeline["id"]}, "{name}": {"documents": "a.json"}, "{job}": {"jobs": "nightly"}}
             bodies = {"perjoule.lease-request": {"knob": "none", "value": "1 W"}, "perjoule.lease-renewal": {"seconds": 5},
                       "perjoule.train-job-definition": definition, "perjoule.train-abandoned": {"trial": 1},
+                      "perjoule.pipeline-definition": {"stages": 2}, "perjoule.pipeline-question": {"client": "a", "call": "status"},
+                      "perjoule.pipeline-straggler": {"pipeline": 0, "slowdown": 1.2},
                       "perjoule.train-report": {"trial": 2, "epochs": 1, "energy_j": 3000, "time_s": 10, "metric": 0.5}}
             asked = 0
             for path, methods in description["paths"].items():
@@ -164,7 +167,7 @@ class Scenes:
                         jsonschema.validate(answer, schema)
                     assert status < 300 or body == {"knob": "none", "value": "1 W"}, (method, target, status, answer)
                     asked += 1
-            assert asked >= 20, asked
+            assert asked >= 25, asked
             assert ask(self.socket, "DELETE", f"/api/v1/leases/{lease['id']}")[0] == 204
 
     def who_may_what_over_tcp(self):

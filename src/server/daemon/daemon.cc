@@ -10,6 +10,7 @@
 #include "server/node/exposition.h"
 #include "server/node/node_routes.h"
 #include "server/services/document_routes.h"
+#include "server/services/pipeline_routes.h"
 
 namespace perjoule {
 namespace {
@@ -97,6 +98,7 @@ Outcome Daemon::add_routes() {
   if (leases_ != nullptr) router_->add(lease_routes(*leases_, clock_));
   if (options_.open_store) router_->add(run_routes(options_.open_store));
   if (options_.open_jobs) router_->add(job_routes(options_.open_jobs));
+  router_->add(pipeline_routes(pipelines_));
   router_->add(document_routes(options_.documents));
   PJ_TRY(const Json document,
          openapi_document(router_->routes(), document_schemas(), options_.version));

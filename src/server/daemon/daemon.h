@@ -21,6 +21,7 @@
 #include "server/knobs/lease_book.h"
 #include "server/node/node.h"
 #include "server/services/job_routes.h"
+#include "server/services/pipelines.h"
 #include "server/services/run_routes.h"
 #include "server/zeusd/zeusd.h"
 
@@ -71,7 +72,7 @@ class Daemon {
 
  private:
   Daemon(DaemonOptions options, const Clock& clock)
-      : options_(std::move(options)), clock_(clock), began_(clock.now()) {}
+      : options_(std::move(options)), clock_(clock), began_(clock.now()), pipelines_(clock) {}
   Result<AuditLog> open_audit() const;
   Outcome start_zeusd(std::shared_ptr<const Gate> gate);
   Outcome listen();
@@ -84,6 +85,7 @@ class Daemon {
   const DaemonOptions options_;
   const Clock& clock_;
   const Instant began_;
+  Pipelines pipelines_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<LeaseBook> leases_;
   std::unique_ptr<Router> router_;
