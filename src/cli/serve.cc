@@ -29,7 +29,9 @@ constexpr Seconds kPatience{5};
 Outcome become(const std::string& user, const DaemonOptions& options) {
   if (user.empty()) return {};
   PJ_TRY(const SystemUser who, find_user(user));
-  PJ_CHECK(hand_over_folder(options.socket, who));
+  for (const std::string& socket : {options.socket, options.zeusd}) {
+    PJ_CHECK(hand_over_folder(socket, who));
+  }
   return become_user(who);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/train_jobs.h"
 #include "cli/version.h"
 #include "client/daemon_socket.h"
 #include "store/sqlite_store.h"
@@ -122,6 +123,8 @@ std::vector<Option> serve_options() {
       {"socket", "PATH",
        "the Unix socket; /run/perjoule/perjoule.sock for root, else in the user's runtime folder; "
        "none: no socket"},
+      {"zeusd", "PATH",
+       "a second Unix socket, with the routes of Zeus's privileged daemon for its clients"},
       {"tcp", "ADDRESS:PORT", "listen there, for those who have a token", "", true},
       {"tokens", "FILE", "the tokens, as perjoule token makes them"},
       {"tls-certificate", "FILE", "PEM, with those it is signed by: TLS on --tcp"},
@@ -135,7 +138,7 @@ std::vector<Option> serve_options() {
        "whom the daemon becomes when root has opened its meters; a helper keeps the right to turn "
        "knobs"},
       {"every", "TIME", "between two looks", "1s"},
-      {"store", "PATH", "of the runs; the user's own when not given"},
+      {"store", "PATH", "of the runs and jobs; the user's own when not given"},
       {"documents", "FOLDER", "what verbs wrote there with --json is shown"},
       {"audit", "FILE", "who changed what, and who was refused, is appended there"},
       {"read-rate", "N", "requests a second of each who asks; 0: any number", "5000"},
@@ -156,6 +159,10 @@ Result<DaemonOptions> daemon_options(const Arguments& arguments) {
   options.node.procfs = Roots::from_environment().procfs;
   options.socket = arguments.has("socket") ? arguments.value("socket") : own_socket_path();
   if (options.socket == "none") options.socket.clear();
+  options.zeusd = arguments.value("zeusd");
+  if (!options.zeusd.empty() && options.zeusd == options.socket) {
+    return Error::invalid_argument("--zeusd and --socket are one path: " + options.zeusd);
+  }
   for (const std::string& text : arguments.values("tcp")) {
     PJ_TRY(options.tcp.emplace_back(), tcp_of(text));
   }
@@ -178,12 +185,15 @@ Result<DaemonOptions> daemon_options(const Arguments& arguments) {
   const std::string store =
       arguments.has("store") ? arguments.value("store") : default_store_path();
   options.open_store = [store] { return SqliteStore::open(store, StoreAccess::kRead); };
+  options.open_jobs = [store] { return open_jobs(store); };
   PJ_TRY(options.limits.reads.per_second, rate_of(arguments, "read-rate"));
   PJ_TRY(options.limits.changes.per_second, rate_of(arguments, "change-rate"));
   options.limits.reads.burst = 2 * options.limits.reads.per_second + 1;
   options.limits.changes.burst = 2 * options.limits.changes.per_second + 1;
   options.server = {.body_bytes = std::size_t{1} << 20U, .request_time = Seconds(10), .threads = 2};
-  if (!options.socket.empty()) PJ_CHECK(make_socket_folder(options.socket));
+  for (const std::string& socket : {options.socket, options.zeusd}) {
+    if (!socket.empty()) PJ_CHECK(make_socket_folder(socket));
+  }
   return options;
 }
 

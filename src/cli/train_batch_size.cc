@@ -3,34 +3,16 @@
 
 #include <cmath>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/table.h"
 #include "cli/train_batch_size_view.h"
+#include "cli/train_jobs.h"
 #include "cli/train_options.h"
 #include "cli/verbs.h"
-#include "store/sqlite_event_log.h"
-#include "store/store.h"
-#include "train/job_service.h"
 
 namespace perjoule::cli {
 namespace {
-
-/// The service on the store's log.
-struct Opened {
-  std::unique_ptr<EventLog> log;
-  RealClock clock;
-  JobService service() {
-    return {*log, clock, read_attribute("/proc/sys/kernel/random/boot_id").value_or("")};
-  }
-};
-
-Result<Opened> open_jobs() {
-  Opened opened;
-  PJ_TRY(opened.log, SqliteEventLog::open(default_store_path()));
-  return opened;
-}
 
 std::string job_of(const Arguments& arguments) { return arguments.values("JOB").front(); }
 
@@ -97,87 +79,72 @@ void answer(const Arguments& arguments, const std::string& text, const Json& jso
   print(arguments.json() ? json.dump(2) + "\n" : text + "\n");
 }
 
-Json about(const char* schema, const std::string& job) {
-  Json json = Json::object();
-  json["schema"] = schema;
-  json["job"] = job;
-  return json;
-}
-
 Result<int> create(const Arguments& arguments) {
   PJ_TRY(const JobDefinition job, read_definition(arguments));
-  PJ_TRY(Opened jobs, open_jobs());
-  PJ_CHECK(jobs.service().create(job));
-  answer(arguments, "job " + job.name + " is there", about("perjoule.train-job.v1", job.name));
+  PJ_TRY(const auto jobs, jobs_of(arguments));
+  PJ_TRY(const Json json, jobs->create(job));
+  answer(arguments, "job " + job.name + " is there", json);
   return kDone;
 }
 
 Result<int> ask(const Arguments& arguments) {
-  PJ_TRY(Opened jobs, open_jobs());
-  PJ_TRY(const Trial trial, jobs.service().ask(job_of(arguments)));
-  Json json = about("perjoule.train-trial.v1", job_of(arguments));
-  json["trial"] = trial.number;
-  json["batch_size"] = trial.batch_size;
+  PJ_TRY(const auto jobs, jobs_of(arguments));
+  PJ_TRY(const Json json, jobs->ask(job_of(arguments)));
   // Two words, so that a shell can read them: read trial batch < <(perjoule train batch-size ask
   // JOB)
-  answer(arguments, fmt::format("{} {}", trial.number, trial.batch_size), json);
+  answer(arguments,
+         fmt::format("{} {}", json.integer("trial").value_or(0),
+                     json.integer("batch_size").value_or(0)),
+         json);
   return kDone;
 }
 
 Result<int> report(const Arguments& arguments) {
-  PJ_TRY(const std::int64_t trial, trial_of(arguments));
-  TrialProgress progress;
-  PJ_TRY(progress.epochs, read_count(arguments, "epochs"));
-  PJ_TRY(progress.energy, required<Joules>(arguments, "energy", parse_joules));
-  PJ_TRY(progress.time, required<Seconds>(arguments, "time", parse_seconds));
-  PJ_TRY(progress.metric, required<double>(arguments, "metric", parse_metric));
-  PJ_TRY(Opened jobs, open_jobs());
-  PJ_TRY(const Verdict verdict, jobs.service().report(job_of(arguments), trial, progress));
-  Json json = about("perjoule.train-verdict.v1", job_of(arguments));
-  json["trial"] = trial;
-  json["verdict"] = name_of(verdict);
-  answer(arguments, std::string(name_of(verdict)), json);
-  return verdict == Verdict::kStop ? kAnswerIsNo : kDone;
+  TrialReport told;
+  PJ_TRY(told.trial, trial_of(arguments));
+  PJ_TRY(told.progress.epochs, read_count(arguments, "epochs"));
+  PJ_TRY(told.progress.energy, required<Joules>(arguments, "energy", parse_joules));
+  PJ_TRY(told.progress.time, required<Seconds>(arguments, "time", parse_seconds));
+  PJ_TRY(told.progress.metric, required<double>(arguments, "metric", parse_metric));
+  PJ_TRY(const auto jobs, jobs_of(arguments));
+  PJ_TRY(const Json json, jobs->report(job_of(arguments), told));
+  const std::string verdict = json.string("verdict").value_or("");
+  answer(arguments, verdict, json);
+  return verdict == name_of(Verdict::kStop) ? kAnswerIsNo : kDone;
 }
 
 Result<int> abandon(const Arguments& arguments) {
   PJ_TRY(const std::int64_t trial, trial_of(arguments));
-  PJ_TRY(Opened jobs, open_jobs());
-  PJ_CHECK(jobs.service().abandon(job_of(arguments), trial));
-  Json json = about("perjoule.train-trial.v1", job_of(arguments));
-  json["trial"] = trial;
+  PJ_TRY(const auto jobs, jobs_of(arguments));
+  PJ_TRY(const Json json, jobs->abandon(job_of(arguments), trial));
   answer(arguments, fmt::format("trial {} is given up", trial), json);
   return kDone;
 }
 
 Result<int> remove(const Arguments& arguments) {
-  PJ_TRY(Opened jobs, open_jobs());
-  PJ_CHECK(jobs.service().remove(job_of(arguments)));
-  answer(arguments, "job " + job_of(arguments) + " is gone",
-         about("perjoule.train-job.v1", job_of(arguments)));
+  PJ_TRY(const auto jobs, jobs_of(arguments));
+  PJ_TRY(const Json json, jobs->remove(job_of(arguments)));
+  answer(arguments, "job " + job_of(arguments) + " is gone", json);
   return kDone;
 }
 
 Result<int> list(const Arguments& arguments) {
-  PJ_TRY(Opened jobs, open_jobs());
-  PJ_TRY(const std::vector<std::string> names, jobs.service().list());
-  Json json = Json::object();
-  json["schema"] = "perjoule.train-jobs.v1";
-  Json listed = Json::array();
+  PJ_TRY(const auto jobs, jobs_of(arguments));
+  PJ_TRY(const Json json, jobs->list());
   std::string text;
-  for (const std::string& name : names) {
-    listed.push_back(name);
-    text += name + "\n";
+  const Json* const names = json.find("jobs");
+  if (names != nullptr && names->is_array()) {
+    for (const Json& name : *names->as_array())
+      text += (name.is_string() ? *name.as_string() : "") + "\n";
   }
-  json["jobs"] = std::move(listed);
   print(arguments.json() ? json.dump(2) + "\n" : text);
   return kDone;
 }
 
 Result<int> show(const Arguments& arguments) {
-  PJ_TRY(Opened jobs, open_jobs());
-  PJ_TRY(const JobStatus status, jobs.service().status(job_of(arguments)));
-  print(arguments.json() ? json_of(status).dump(2) + "\n" : text_of(status));
+  PJ_TRY(const auto jobs, jobs_of(arguments));
+  PJ_TRY(const Json status, jobs->show(job_of(arguments)));
+  print(arguments.json() ? status.dump(2) + "\n" : text_of_job_status(status));
   return kDone;
 }
 
@@ -257,15 +224,18 @@ Verb plain_verb(const std::string& name, std::string summary, std::vector<Positi
 }  // namespace
 
 std::vector<Verb> train_batch_size_verbs() {
-  return {create_verb(),
-          plain_verb("ask", "the batch size to train with next: prints TRIAL and BATCH", {kJob},
-                     "ask nightly", ask),
-          report_verb(),
-          plain_verb("abandon", "a training failed for reasons of its own", {kJob, kTrial},
-                     "abandon nightly 7", abandon),
-          plain_verb("show", "a job's trainings so far", {kJob}, "show nightly --json", show),
-          plain_verb("list", "the jobs there are", {}, "list", list),
-          plain_verb("remove", "forget a job", {kJob}, "remove nightly", remove)};
+  std::vector<Verb> verbs = {
+      create_verb(),
+      plain_verb("ask", "the batch size to train with next: prints TRIAL and BATCH", {kJob},
+                 "ask nightly", ask),
+      report_verb(),
+      plain_verb("abandon", "a training failed for reasons of its own", {kJob, kTrial},
+                 "abandon nightly 7", abandon),
+      plain_verb("show", "a job's trainings so far", {kJob}, "show nightly --json", show),
+      plain_verb("list", "the jobs there are", {}, "list", list),
+      plain_verb("remove", "forget a job", {kJob}, "remove nightly", remove)};
+  for (Verb& verb : verbs) add_daemon_option(verb.options);
+  return verbs;
 }
 
 }  // namespace perjoule::cli

@@ -32,6 +32,8 @@ class ApiClient {
 
   Result<Json> get(const std::string& path) { return ask("GET", path, nullptr); }
   Result<Json> post(const std::string& path, const Json& body) { return ask("POST", path, &body); }
+  /// Without a body.
+  Result<Json> post(const std::string& path) { return ask("POST", path, nullptr); }
   Result<Json> put(const std::string& path, const Json& body) { return ask("PUT", path, &body); }
   /// Null where the answer has no body.
   Result<Json> erase(const std::string& path) { return ask("DELETE", path, nullptr); }

@@ -47,6 +47,7 @@ struct DeviceState {
   std::optional<double> temperature;  ///< degrees Celsius
   std::optional<double> memory_used_bytes;
   std::optional<double> memory_total_bytes;
+  std::optional<bool> persistence;            ///< as DeviceInfo::persistence, but now
   std::vector<std::string> throttle_reasons;  ///< "power cap", "thermal", ...; idle is not one
 };
 

@@ -110,6 +110,10 @@ class NvmlDevice final : public Device {
       state.memory_used_bytes = static_cast<double>(memory.used);
       state.memory_total_bytes = static_cast<double>(memory.total);
     }
+    if (library_->persistence != nullptr &&
+        library_->persistence(handle_, &value) == nvml::kSuccess) {
+      state.persistence = value != 0;
+    }
     unsigned long long reasons = 0;
     if (library_->event_reasons != nullptr &&
         library_->event_reasons(handle_, &reasons) == nvml::kSuccess) {

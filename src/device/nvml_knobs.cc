@@ -66,8 +66,8 @@ class PowerLimit final : public Knob {
   KnobInfo info_;
 };
 
-/// A clock lock. NVML cannot say whether a lock is set, so "found" is taken to be unlocked, and
-/// what was set here is remembered.
+/// A clock lock: one clock, or a range as "1005-1410 MHz". NVML cannot say whether a lock is set,
+/// so "found" is taken to be unlocked, and what was set here is remembered.
 class ClockLock final : public Knob {
  public:
   using Lock = NvmlLibrary::Function<nvml::Device, unsigned, unsigned>;
@@ -88,10 +88,11 @@ class ClockLock final : public Knob {
       code = unlock_(handle_);
       value_ = value;
     } else {
-      PJ_TRY(const double megahertz, knob_number(info_, value));
-      const auto clock = static_cast<unsigned>(std::lround(megahertz));
-      code = lock_(handle_, clock, clock);
-      value_ = fmt::format("{} MHz", clock);
+      PJ_TRY(const auto range, range_of(value));
+      const auto [lowest, highest] = range;
+      code = lock_(handle_, lowest, highest);
+      value_ = lowest == highest ? fmt::format("{} MHz", lowest)
+                                 : fmt::format("{}-{} MHz", lowest, highest);
     }
     if (code == nvml::kSuccess) return {};
     value_ = kUnlocked;
@@ -101,6 +102,21 @@ class ClockLock final : public Knob {
   static constexpr const char* kUnlocked = "unlocked";
 
  private:
+  Result<std::pair<unsigned, unsigned>> range_of(const std::string& value) const {
+    const std::size_t dash = value.find('-', 1);
+    PJ_TRY(const double lowest, knob_number(info_, value.substr(0, dash)));
+    double highest = lowest;
+    if (dash != std::string::npos) {
+      PJ_TRY(highest, knob_number(info_, value.substr(dash + 1)));
+    }
+    if (highest < lowest) {
+      return Error::invalid_argument(info_.name + " of " + info_.device +
+                                     ": the range ends below its beginning: " + value);
+    }
+    return std::pair(static_cast<unsigned>(std::lround(lowest)),
+                     static_cast<unsigned>(std::lround(highest)));
+  }
+
   std::shared_ptr<NvmlLibrary> library_;
   nvml::Device handle_;
   KnobInfo info_;

@@ -142,6 +142,7 @@ class Server final : public HttpServer {
     bool begun = false;
     bool handled = false;
     bool is_too_long = false;
+    std::size_t most_body = 0;
   };
 
   static void* targeted(void* listening, const char* target, MHD_Connection* connection) {
@@ -199,11 +200,13 @@ class Server final : public HttpServer {
       context.request.method = method;
       microhttpd().get_connection_values(connection, MHD_HEADER_KIND, &add_field,
                                          &context.request.fields);
-      if (!tells_too_long_body(context.request)) return MHD_YES;
+      const std::size_t most = handler_.most_body(context.request);
+      context.most_body = most == 0 ? limits_.body_bytes : most;
+      if (!tells_too_long_body(context)) return MHD_YES;
       context.is_too_long = true;
     } else if (size > 0) {
       std::string& body = context.request.body;
-      context.is_too_long |= body.size() + data.size() > limits_.body_bytes;
+      context.is_too_long |= body.size() + data.size() > context.most_body;
       if (!context.is_too_long) body.append(data);
       size = 0;
       return MHD_YES;
@@ -213,9 +216,9 @@ class Server final : public HttpServer {
   }
 
   /// Such a body is not even begun to be read.
-  bool tells_too_long_body(const ServerRequest& request) const {
-    const auto length = parse_integer(request.field(MHD_HTTP_HEADER_CONTENT_LENGTH));
-    return length && *length > static_cast<std::int64_t>(limits_.body_bytes);
+  static bool tells_too_long_body(const Context& context) {
+    const auto length = parse_integer(context.request.field(MHD_HTTP_HEADER_CONTENT_LENGTH));
+    return length && *length > static_cast<std::int64_t>(context.most_body);
   }
 
   void handle(MHD_Connection* connection, Context& context) {
@@ -227,7 +230,7 @@ class Server final : public HttpServer {
     if (!context.is_too_long) return handler_.handle(context.request, context.exchange);
     context.exchange->answer(
         {.status = 413}, handler_.refusal(413, "the request's body is longer than " +
-                                                   std::to_string(limits_.body_bytes) + " bytes"));
+                                                   std::to_string(context.most_body) + " bytes"));
   }
 
   void on_completed(MHD_Connection* connection, void*& kept) {

@@ -83,6 +83,8 @@ class ServerHandler {
   virtual void handle(const ServerRequest& request, std::shared_ptr<ServerExchange> exchange) = 0;
   /// The exchange is over: as it should be, or because the client has closed the connection.
   virtual void ended(const ServerExchange& exchange) = 0;
+  /// The longest body that this request may have, from all but its body; 0: as ServerLimits says.
+  virtual std::size_t most_body(const ServerRequest& /*request*/) const { return 0; }
   /// The body of an answer that the server itself gives: a request whose body is too long.
   virtual std::string refusal(int status, std::string_view why) const = 0;
 };

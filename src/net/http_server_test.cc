@@ -52,6 +52,9 @@ class Echo final : public ServerHandler {
     ++ended_;
     changed_.notify_all();
   }
+  std::size_t most_body(const ServerRequest& request) const override {
+    return request.field("x-word") == "long" ? 2000 : 0;
+  }
   std::string refusal(int status, std::string_view why) const override {
     return "refused: " + std::to_string(status) + " " + std::string(why);
   }
@@ -119,6 +122,21 @@ TEST_F(HttpServerTest, ALongBodyArrivesWholeAndATooLongOneIsRefused) {
     write_all(chunked, "F4240\r\n" + std::string(1'000'000, 'x') + "\r\n");
   write_all(chunked, "0\r\n\r\n");
   EXPECT_TRUE(contains(read_to_end(chunked), "refused: 413"));
+}
+
+TEST_F(HttpServerTest, ARequestMayBeAllowedALongerBody) {
+  start({.body_bytes = 1000});
+  const auto answer_to = [&](const std::string& word, std::size_t bytes) {
+    const FileDescriptor socket = connect_to(port_);
+    write_all(socket, "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Word: " + word +
+                          "\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n");
+    if (bytes <= 2000) write_all(socket, std::string(bytes, 'x'));
+    return read_to_end(socket);
+  };
+  EXPECT_TRUE(contains(answer_to("w", 1000), " 201 "));
+  EXPECT_TRUE(contains(answer_to("long", 2000), " 201 "));
+  EXPECT_TRUE(contains(answer_to("long", 2001), "longer than 2000 bytes"));
+  EXPECT_TRUE(contains(answer_to("w", 1001), "longer than 1000 bytes"));
 }
 
 TEST_F(HttpServerTest, PiecesOfAStreamMayComeFromAnotherThreadAndBeShared) {

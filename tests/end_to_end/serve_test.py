@@ -133,8 +133,19 @@ class Scenes:
 
             lease = ask(self.socket, "POST", "/api/v1/leases", {"knob": knob_id(), "value": "400 W"})[2]
             source = self.get("/api/v1/runs/last")[2]["timelines"][0]
+            definition = {"batch_sizes": [32, 64], "default_batch": 64, "target": 0.9, "max_power_w": 300}
+            ask(self.socket, "PUT", "/api/v1/jobs/nightly", definition)
+            for _ in range(2):
+                assert ask(self.socket, "POST", "/api/v1/jobs/nightly/next")[0] == 200
+            pipeline = ask(self.socket, "POST", "/api/v1/pipelines", {"stages": 1})[2]
             asset = re.search(r"assets/([^\"]+)", self.get("/")[2])[1]
-            words = {"runs": "last", "leases": lease["id"], "documents": "a.json", "assets": asset}
+            words = {"runs": "last", "leases": lease["id"], "documents": "a.json", "assets": asset, "jobs": "nightly",
+                     "pipelines": pipeline["id"]}
+            bodies = {"perjoule.lease-request": {"knob": "none", "value": "1 W"}, "perjoule.lease-renewal": {"seconds": 5},
+                      "perjoule.train-job-definition": definition, "perjoule.train-abandoned": {"trial": 1},
+                      "perjoule.pipeline-definition": {"stages": 2}, "perjoule.pipeline-question": {"client": "a", "call": "status"},
+                      "perjoule.pipeline-straggler": {"pipeline": 0, "slowdown": 1.2},
+                      "perjoule.train-report": {"trial": 2, "epochs": 1, "energy_j": 3000, "time_s": 10, "metric": 0.5}}
             asked = 0
             for path, methods in description["paths"].items():
                 for method, operation in methods.items():
@@ -144,7 +155,7 @@ class Scenes:
                     target = "/".join(words[before] if part.startswith("{") else part for before, part in zip([""] + parts, parts))
                     if "timeline" in path:
                         target += f"?source={source}"
-                    body = {"perjoule.lease-request": {"knob": "none", "value": "1 W"}, "perjoule.lease-renewal": {"seconds": 5}}.get(
+                    body = bodies.get(
                         next(iter(operation.get("requestBody", {}).get("content", {}).values()), {}).get("schema", {}).get("$ref", "").rsplit("/", 1)[-1])
                     if method == "delete":
                         continue  # last of all, below
@@ -157,7 +168,7 @@ class Scenes:
                         jsonschema.validate(answer, schema)
                     assert status < 300 or body == {"knob": "none", "value": "1 W"}, (method, target, status, answer)
                     asked += 1
-            assert asked >= 14, asked
+            assert asked >= 25, asked
             assert ask(self.socket, "DELETE", f"/api/v1/leases/{lease['id']}")[0] == 204
 
     def who_may_what_over_tcp(self):

@@ -11,6 +11,7 @@
 #include "server/node/node_routes.h"
 #include "server/pages/page_routes.h"
 #include "server/services/document_routes.h"
+#include "server/services/pipeline_routes.h"
 
 namespace perjoule {
 namespace {
@@ -43,21 +44,37 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Inventory machine, DaemonOptions o
   const DaemonOptions& its = daemon->options_;
   PJ_TRY(daemon->node_, Node::start(std::move(machine), its.node, clock));
   PJ_TRY(auto gate, daemon->make_gate());
-  AuditLog audit;
-  if (!its.audit.empty()) {
-    PJ_TRY(AuditLog opened, AuditLog::open(its.audit));
-    daemon->router_ = std::make_unique<Router>(gate, clock, its.limits, std::move(opened));
-  } else {
-    daemon->router_ = std::make_unique<Router>(gate, clock, its.limits);
-  }
+  PJ_TRY(AuditLog audit, daemon->open_audit());
+  daemon->router_ = std::make_unique<Router>(gate, clock, its.limits, std::move(audit));
   if (its.hand != nullptr) daemon->leases_ = std::make_unique<LeaseBook>(*its.hand, clock);
   PJ_CHECK(daemon->add_routes());
   PJ_CHECK(daemon->listen());
+  if (!its.zeusd.empty()) PJ_CHECK(daemon->start_zeusd(std::move(gate)));
   return daemon;
+}
+
+Result<AuditLog> Daemon::open_audit() const {
+  if (options_.audit.empty()) return AuditLog();
+  return AuditLog::open(options_.audit);
+}
+
+Outcome Daemon::start_zeusd(std::shared_ptr<const Gate> gate) {
+  Zeusd::Options how{.socket = options_.zeusd,
+                     .version = options_.version,
+                     .limits = options_.limits,
+                     .server = options_.server};
+  // A training may set clocks with every instruction of its pipeline.
+  how.limits.changes = how.limits.reads;
+  PJ_TRY(AuditLog audit, open_audit());
+  PJ_TRY(zeusd_, Zeusd::start(*node_, leases_.get(), std::move(gate), clock_, std::move(how),
+                              std::move(audit)));
+  addresses_.push_back("unix:" + options_.zeusd);
+  return {};
 }
 
 Daemon::~Daemon() {
   server_.reset();
+  zeusd_.reset();
   if (!options_.socket.empty()) ::unlink(options_.socket.c_str());
 }
 
@@ -71,6 +88,7 @@ Result<std::shared_ptr<const Gate>> Daemon::make_gate() const {
 
 Outcome Daemon::reload_tokens() {
   PJ_TRY(auto gate, make_gate());
+  if (zeusd_ != nullptr) zeusd_->router().change_gate(gate);
   router_->change_gate(std::move(gate));
   return {};
 }
@@ -80,6 +98,8 @@ Outcome Daemon::add_routes() {
   router_->add(node_routes(*node_));
   if (leases_ != nullptr) router_->add(lease_routes(*leases_, clock_));
   if (options_.open_store) router_->add(run_routes(options_.open_store));
+  if (options_.open_jobs) router_->add(job_routes(options_.open_jobs));
+  router_->add(pipeline_routes(pipelines_));
   router_->add(document_routes(options_.documents));
   router_->add(page_routes());
   PJ_TRY(const Json document,
@@ -155,6 +175,11 @@ std::string Daemon::metrics() const {
               "Lines of the audit log that could not be written.");
   page.sample({}, static_cast<double>(router_->audit_lost()));
   if (leases_ != nullptr) add_lease_metrics(page, *leases_);
+  if (zeusd_ != nullptr) {
+    page.family("perjoule_zeusd_failed_total", MetricKind::kCounter,
+                "What Zeus's clients set without waiting, and that failed.");
+    page.sample({}, static_cast<double>(zeusd_->failed_unheard()));
+  }
   page.family("perjoule_uptime_seconds", MetricKind::kGauge, "Since the daemon began.");
   page.sample({}, (clock_.now() - began_).value());
   return page.take();
@@ -190,8 +215,12 @@ Outcome Daemon::listen() {
 void Daemon::stop(Seconds patience) {
   server_->stop_listening();
   node_->live().close();
+  if (zeusd_ != nullptr) zeusd_->stop();
   const Instant until = clock_.now() + patience;
-  while (server_->exchanges() > 0 && clock_.now() < until) {
+  const auto exchanges = [this] {
+    return server_->exchanges() + (zeusd_ == nullptr ? 0 : zeusd_->exchanges());
+  };
+  while (exchanges() > 0 && clock_.now() < until) {
     clock_.sleep_until(clock_.now() + Seconds(0.02));
   }
 }

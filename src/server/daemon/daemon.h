@@ -20,7 +20,10 @@
 #include "server/http/router.h"
 #include "server/knobs/lease_book.h"
 #include "server/node/node.h"
+#include "server/services/job_routes.h"
+#include "server/services/pipelines.h"
 #include "server/services/run_routes.h"
+#include "server/zeusd/zeusd.h"
 
 namespace perjoule {
 
@@ -30,6 +33,7 @@ struct DaemonOptions {
 
   std::string socket = {};  ///< path of the Unix socket; empty: none
   mode_t socket_mode = 0660;
+  std::string zeusd = {};  ///< path of the Unix socket for Zeus's clients; empty: none
   struct Tcp {
     std::string address;
     int port = 0;
@@ -43,6 +47,7 @@ struct DaemonOptions {
   std::string audit = {};  ///< file; empty: none
   std::string documents = {};
   OpenStore open_store = {};
+  OpenJobs open_jobs = {};
   std::shared_ptr<KnobHand> hand = {};  ///< null: no leases
   Router::Limits limits = {};
   ServerLimits server = {};
@@ -67,7 +72,9 @@ class Daemon {
 
  private:
   Daemon(DaemonOptions options, const Clock& clock)
-      : options_(std::move(options)), clock_(clock), began_(clock.now()) {}
+      : options_(std::move(options)), clock_(clock), began_(clock.now()), pipelines_(clock) {}
+  Result<AuditLog> open_audit() const;
+  Outcome start_zeusd(std::shared_ptr<const Gate> gate);
   Outcome listen();
   Outcome serve_tcp(FileDescriptor socket, const std::string& name, bool is_open);
   Result<std::shared_ptr<const Gate>> make_gate() const;
@@ -78,12 +85,14 @@ class Daemon {
   const DaemonOptions options_;
   const Clock& clock_;
   const Instant began_;
+  Pipelines pipelines_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<LeaseBook> leases_;
   std::unique_ptr<Router> router_;
   std::string openapi_;
   std::vector<std::string> addresses_;
-  std::unique_ptr<HttpServer> server_;  // last: its threads use all else
+  std::unique_ptr<Zeusd> zeusd_;  // and the one below: their threads use all else
+  std::unique_ptr<HttpServer> server_;
 };
 
 }  // namespace perjoule

@@ -34,6 +34,8 @@ std::string_view type_of(RouteParameter::Kind kind) {
       return "integer";
     case RouteParameter::Kind::kNumber:
       return "number";
+    case RouteParameter::Kind::kBoolean:
+      return "boolean";
   }
   return "string";
 }
@@ -63,7 +65,7 @@ Json answers_of(const Route& route) {
   answers["200"] =
       object({{"description", route.summary}, {"content", content(type, route.answer)}});
   answers["default"] = object({{"description", "what was wrong, and what to do"},
-                               {"content", content("application/json", "perjoule.error.v1")}});
+                               {"content", content("application/json", route.error)}});
   return answers;
 }
 

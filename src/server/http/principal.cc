@@ -114,7 +114,8 @@ Result<Principal> Gate::by_token(std::string_view token, std::int64_t unix_secon
     return Error::permission_denied("the token " + found->name + " has expired",
                                     "ask for another: perjoule serve token");
   }
-  return Principal{.name = "token:" + found->name, .role = found->role};
+  return Principal{
+      .name = "token:" + found->name, .role = found->role, .expires_unix = found->expires_unix};
 }
 
 }  // namespace perjoule

@@ -31,6 +31,7 @@ Result<Role> parse_role(std::string_view text);
 struct Principal {
   std::string name;  ///< "token:grafana", "user:1000", "anyone"
   Role role = Role::kNone;
+  std::int64_t expires_unix = 0;  ///< of his token; 0: never
 };
 
 /// A token, of which only its SHA-256 is kept.

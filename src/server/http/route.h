@@ -23,7 +23,7 @@ namespace perjoule {
 
 /// A parameter of the query; those of the path are the pattern's braces.
 struct RouteParameter {
-  enum class Kind { kText, kInteger, kNumber };
+  enum class Kind { kText, kInteger, kNumber, kBoolean };
   std::string name = {};
   Kind kind = Kind::kText;
   std::string help = {};
@@ -69,9 +69,12 @@ struct Route {
   Role role = Role::kRead;
   std::string summary = {};
   std::vector<RouteParameter> parameters = {};
-  std::string body = {};    ///< schema of the JSON it takes; empty: none
-  std::string answer = {};  ///< schema of what it gives; empty: not JSON
+  std::string body = {};      ///< schema of the JSON it takes; empty: none
+  std::size_t most_body = 0;  ///< bytes; 0: as the server's limits have it
+  bool is_often = false;      ///< however it changes something, asked as often as others read
+  std::string answer = {};    ///< schema of what it gives; empty: not JSON
   std::string answer_type = "application/json";
+  std::string error = "perjoule.error.v1";  ///< schema of what it refuses with
   bool is_slow = false;  ///< it may wait for a disk or another machine: done by a worker
 
   std::function<Result<Reply>(const Call&)> handle = {};

@@ -38,11 +38,14 @@ Outcome check_kind(const RouteParameter& parameter, const std::string& value) {
   const bool fits =
       parameter.kind == RouteParameter::Kind::kText ||
       (parameter.kind == RouteParameter::Kind::kInteger && parse_integer(value).has_value()) ||
-      (parameter.kind == RouteParameter::Kind::kNumber && parse_number(value).has_value());
+      (parameter.kind == RouteParameter::Kind::kNumber && parse_number(value).has_value()) ||
+      (parameter.kind == RouteParameter::Kind::kBoolean && (value == "true" || value == "false"));
   if (fits) return {};
-  const std::string_view what =
-      parameter.kind == RouteParameter::Kind::kInteger ? "whole number" : "number";
-  return Error::invalid_argument("the parameter " + parameter.name + " is no " + std::string(what) +
+  const std::string_view what = parameter.kind == RouteParameter::Kind::kInteger ? "no whole number"
+                                : parameter.kind == RouteParameter::Kind::kBoolean
+                                    ? "neither true nor false"
+                                    : "no number";
+  return Error::invalid_argument("the parameter " + parameter.name + " is " + std::string(what) +
                                  ": " + value);
 }
 
@@ -176,7 +179,7 @@ std::optional<Reply> Router::authorise(const ServerRequest& request, Admitted& a
   admitted.who = std::move(*who);
   if (admitted.who.role < route.role) return not_allowed(route, admitted.who);
   if (route.role == Role::kNone) return std::nullopt;
-  RateLimit& limit = route.role > Role::kRead ? changes_ : reads_;
+  RateLimit& limit = route.role > Role::kRead && !route.is_often ? changes_ : reads_;
   const Seconds wait = limit.take(admitted.who.name, clock_.now());
   if (wait > Seconds(0)) return too_often(admitted.who, wait);
   return std::nullopt;
@@ -269,6 +272,18 @@ void Router::ended(const ServerExchange& exchange) {
     streams_.erase(found);
   }
   owner->ended(exchange);
+}
+
+std::size_t Router::most_body(const ServerRequest& request) const {
+  const Admission admission = address(request);
+  if (!admission || admission->route->most_body == 0) return 0;
+  std::shared_ptr<const Gate> gate;
+  {
+    const std::lock_guard lock(mutex_);
+    gate = gate_;
+  }
+  const auto who = gate->admit(request, clock_.unix_ns() / 1'000'000'000);
+  return who && who->role >= admission->route->role ? admission->route->most_body : 0;
 }
 
 std::string Router::refusal(int status, std::string_view why) const {

@@ -48,6 +48,8 @@ class Router final : public ServerHandler {
 
   void handle(const ServerRequest& request, std::shared_ptr<ServerExchange> exchange) override;
   void ended(const ServerExchange& exchange) override;
+  /// As its route has it, for those alone who may ask it.
+  std::size_t most_body(const ServerRequest& request) const override;
   std::string refusal(int status, std::string_view why) const override;
 
   /// Answers so far by their status.

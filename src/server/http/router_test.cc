@@ -107,6 +107,30 @@ TEST_F(RouterTest, FindsTheRouteAndHandsOnWhatWasAsked) {
   }
 }
 
+TEST_F(RouterTest, ALongerBodyIsForThoseAloneWhoMayAsk) {
+  make();
+  std::vector<Route> more;
+  more.push_back({.method = "POST",
+                  .pattern = "/long/{id}",
+                  .role = Role::kControl,
+                  .summary = "a long one",
+                  .body = "thing",
+                  .most_body = 5000,
+                  .handle = [](const Call&) -> Result<Reply> { return Reply{}; }});
+  router_->add(std::move(more));
+  const auto most = [&](const std::string& method, const std::string& target, std::uint32_t uid) {
+    return router_->most_body(
+        {.method = method,
+         .target = target,
+         .peer = {.listener = "local", .process = HttpPeer::Process{1, uid, 7000}}});
+  };
+  EXPECT_EQ(most("POST", "/long/a", 1001), 5000U);
+  EXPECT_EQ(most("POST", "/long/a", 1002), 0U) << "who only reads";
+  EXPECT_EQ(most("GET", "/long/a", 1001), 0U);
+  EXPECT_EQ(most("POST", "/things", 1001), 0U);
+  EXPECT_EQ(most("POST", "/nothing", 1001), 0U);
+}
+
 TEST_F(RouterTest, SaysWhichMethodsAnAddressTakes) {
   make();
   const auto answer = ask("PUT", "/things", 0);
