@@ -42,7 +42,7 @@ Result<Json> abandon(JobCalls& jobs, const Call& call) {
 
 }  // namespace
 
-std::vector<Route> job_routes(OpenJobs open) {
+std::vector<Route> job_routes(const OpenJobs& open) {
   std::vector<Route> routes;
   routes.push_back(reading(open, "/api/v1/jobs", "Recurring jobs", "perjoule.train-jobs.v1",
                            [](JobCalls& jobs, const Call&) { return jobs.list(); }));

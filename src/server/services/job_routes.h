@@ -14,6 +14,6 @@ namespace perjoule {
 using OpenJobs = std::function<Result<std::unique_ptr<JobCalls>>()>;
 
 /// /api/v1/jobs, jobs/{job}, and jobs/{job}/next, report and abandon.
-std::vector<Route> job_routes(OpenJobs open);
+std::vector<Route> job_routes(const OpenJobs& open);
 
 }  // namespace perjoule

@@ -92,7 +92,7 @@ Outcome ProcessLeases::let_go(const std::string& knob, const Holder& holder) {
   PJ_CHECK(make_way(knob, holder));
   const auto found = held_.find(knob);
   if (found == held_.end()) return {};
-  const auto back = book_.give_back(found->second.lease, found->second.holder.name, false);
+  auto back = book_.give_back(found->second.lease, found->second.holder.name, false);
   if (!back && back.error().code != ErrorCode::kNotFound) return back;
   held_.erase(found);
   return {};
