@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,27 @@ class MadeUpGpu final : public PlainDevice {
   using PlainDevice::PlainDevice;
   DeviceState state() override { return told; }
   DeviceState told;
+};
+
+/// Tells a power of now, and asks for upkeep so seldom that a node's own thread never reads it in a
+/// test: a virtual clock is one thread's.
+class MadeUpGauge final : public Source {
+ public:
+  MadeUpGauge(SourceInfo info, const VirtualClock& clock, std::function<double(double)> watts)
+      : info_(std::move(info)), clock_(clock), watts_(std::move(watts)) {
+    info_.kind = SourceKind::kPowerGauge;
+    info_.tick = Seconds(3600);
+  }
+  const SourceInfo& info() const noexcept override { return info_; }
+  Reading read() noexcept override {
+    const double now = static_cast<double>(clock_.now().ns) * 1e-9;
+    return {ErrorCode::kOk, static_cast<std::uint64_t>(watts_(now) * 1e6)};
+  }
+
+ private:
+  SourceInfo info_;
+  const VirtualClock& clock_;
+  std::function<double(double)> watts_;
 };
 
 class TextKnob final : public Knob {
@@ -79,15 +101,14 @@ class FakeNode {
     auto device = std::make_unique<MadeUpGpu>(info);
     const auto power = [this, watts](double t) { return watts + slope * t; };
     SourceInfo energy = fake_counter(info.id, 0);
-    energy.modulus_micro = 4'000'000'000;  // wraps each 13 s at 300 W
+    energy.modulus_micro = 4'000'000'000'000;  // wraps each 3.7 h at 300 W
     auto source = std::make_unique<FakeSource>(energy, clock_, power);
     if (index == 0) counter = source.get();
     device->add(std::move(source));
     SourceInfo gauge = fake_counter(info.id + "/power", 0);
     gauge.device = info.id;
-    gauge.kind = SourceKind::kPowerGauge;
     gauge.overlaps = info.id;
-    device->add(std::make_unique<FakeSource>(gauge, clock_, power));
+    device->add(std::make_unique<MadeUpGauge>(gauge, clock_, power));
     return device;
   }
   std::unique_ptr<PlainDevice> cpu(int index, bool has_dram) {
