@@ -12,7 +12,7 @@ Result<std::vector<Json>> documents_in(const std::string& printed) {
   for (const std::string_view line : split(printed, '\n')) {
     if (trim(line).empty()) continue;
     auto document = parse_json(line);
-    if (!document) break;
+    if (!document) return fail(document, "a line that is no document");
     documents.push_back(std::move(*document));
   }
   if (!documents.empty()) return documents;

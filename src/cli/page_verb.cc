@@ -35,6 +35,7 @@ Result<int> make_page(const Arguments& arguments) {
 Verb page_verb() {
   Verb verb;
   verb.name = "page";
+  verb.has_page = false;
   verb.summary = "one HTML file that shows documents of several verbs";
   verb.description =
       "Puts what verbs wrote with --json into one page that opens from disk, in any browser, and "

@@ -82,8 +82,9 @@ class Parser {
     app_.set_version_flag("--version", "perjoule " + version());
     for (Verb& verb : verbs_) {
       verb.options.push_back({"json", "", "print one JSON document of a stable, versioned schema"});
-      verb.options.push_back(
-          {"html", "FILE", "write a page that shows it; it opens from disk, in any browser"});
+      if (verb.has_page)
+        verb.options.push_back(
+            {"html", "FILE", "write a page that shows it; it opens from disk, in any browser"});
       add(verb, split(verb.name, ' ').front() == first_word);
     }
   }

@@ -24,14 +24,12 @@ namespace perjoule::cli {
 namespace {
 
 constexpr Seconds kPatience{5};
+constexpr int kLookEveryMs = 500;
 
-/// The user that the daemon is from now on; root's own files for it are handed over first.
-Outcome become(const std::string& user, const DaemonOptions& options) {
+/// The user that the daemon is from now on.
+Outcome become(const std::string& user) {
   if (user.empty()) return {};
   PJ_TRY(const SystemUser who, find_user(user));
-  for (const std::string& socket : {options.socket, options.zeusd}) {
-    PJ_CHECK(hand_over_folder(socket, who));
-  }
   return become_user(who);
 }
 
@@ -48,11 +46,13 @@ void print_start(const Arguments& arguments, const Daemon& daemon, const DaemonO
   for (const std::string& address : daemon.addresses()) print("serving at " + address + "\n");
 }
 
-/// Until a signal ends us, which it answers.
-int wait_for_end(const SignalWatch& signals, Daemon& daemon, const ServiceManager& manager) {
+/// Until a signal ends us, which it answers; or until the daemon is of no more use.
+Result<int> wait_for_end(const SignalWatch& signals, Daemon& daemon,
+                         const ServiceManager& manager) {
   for (;;) {
     pollfd watched{signals.fd(), POLLIN, 0};
-    if (::poll(&watched, 1, -1) < 0 && errno != EINTR) return SIGTERM;
+    if (::poll(&watched, 1, kLookEveryMs) < 0 && errno != EINTR) return SIGTERM;
+    PJ_CHECK(daemon.look_after());
     while (const auto arrived = signals.next()) {
       if (arrived->signal == SIGUSR1 || arrived->signal == SIGUSR2) continue;
       if (arrived->signal != SIGHUP) return arrived->signal;
@@ -84,16 +84,19 @@ Result<int> serve(const Arguments& arguments) {
   PJ_TRY(const SignalWatch signals, SignalWatch::start());
   allow_many_descriptors();
   PJ_TRY(Inventory machine, look_at_machine(clock));
-  PJ_CHECK(become(arguments.value("user"), options));
+  PJ_TRY(DaemonSockets sockets, bind_sockets(options));
+  PJ_CHECK(become(arguments.value("user")));
   PJ_TRY(options.node.calibrations, load_calibrations(calibration_path()));
   const ServiceManager manager = ServiceManager::find();
-  PJ_TRY(const auto daemon, Daemon::start(std::move(machine), options, clock));
+  PJ_TRY(const auto daemon, Daemon::start(std::move(machine), options, std::move(sockets), clock));
   print_start(arguments, *daemon, options);
   if (output_failed() != 0) return Error::from_errno(output_failed(), "writing standard output");
   manager.ready();
-  const int signal = wait_for_end(signals, *daemon, manager);
+  const auto ended = wait_for_end(signals, *daemon, manager);
   manager.stopping();
-  daemon->stop(kPatience);
+  const Outcome put_back = daemon->stop(kPatience);
+  PJ_TRY(const int signal, ended);
+  PJ_CHECK(put_back);
   return signal == SIGTERM || signal == SIGINT ? kDone : kSignalled + signal;
 }
 
@@ -111,6 +114,7 @@ Verb serve_verb() {
       "those "
       "who have a token (perjoule token add). SIGHUP reads the tokens again; SIGTERM ends it when "
       "what is being answered is. docs/serve.md tells more.";
+  verb.has_page = false;
   verb.options = serve_options();
   verb.examples = {"perjoule serve", "perjoule serve --open-loopback 8470",
                    "perjoule serve --tcp 0.0.0.0:8470 --tokens /etc/perjoule/tokens "

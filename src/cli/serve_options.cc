@@ -56,7 +56,8 @@ Outcome add_role(const std::string& option, const std::string& text,
   const std::string name = text.substr(0, equals);
   PJ_TRY(const Role role, parse_role(text.substr(equals + 1)));
   const auto number = parse_integer(name);
-  if (number && *number >= 0) {
+  constexpr std::int64_t kMostId = 0xffff'fffe;  // the one above stands for none
+  if (number && *number >= 0 && *number <= kMostId) {
     roles[static_cast<std::uint32_t>(*number)] = role;
     return {};
   }
@@ -190,9 +191,16 @@ Result<DaemonOptions> daemon_options(const Arguments& arguments) {
   PJ_TRY(options.limits.changes.per_second, rate_of(arguments, "change-rate"));
   options.limits.reads.burst = 2 * options.limits.reads.per_second + 1;
   options.limits.changes.burst = 2 * options.limits.changes.per_second + 1;
-  options.server = {.body_bytes = std::size_t{1} << 20U, .request_time = Seconds(10), .threads = 2};
+  options.server = {.body_bytes = std::size_t{1} << 20U,
+                    .request_time = Seconds(10),
+                    .connections_of_an_address = 2048,
+                    .threads = 2};
   for (const std::string& socket : {options.socket, options.zeusd}) {
     if (!socket.empty()) PJ_CHECK(make_socket_folder(socket));
+  }
+  if (options.socket.empty() && options.tcp.empty() && !options.open_loopback) {
+    return Error::invalid_argument("--socket none: then nobody can ask anything",
+                                   "give --tcp or --open-loopback");
   }
   return options;
 }

@@ -99,6 +99,7 @@ Verb token_verb(std::string name, std::string summary, std::string example,
   Verb verb;
   verb.name = "token " + std::move(name);
   verb.summary = std::move(summary);
+  verb.has_page = false;  // a secret stays on the terminal
   verb.options = {{"file", "FILE", "of the tokens, as perjoule serve --tokens has it"}};
   verb.examples = {std::move(example)};
   verb.run = std::move(run);

@@ -82,6 +82,7 @@ struct Verb {
   std::string description = {};  ///< paragraphs of the manual page
   std::vector<Option> options = {};
   std::vector<Positional> positionals = {};
+  bool has_page = true;                              ///< --html: what it prints is worth a look
   bool takes_command = false;                        ///< words after "--" are a command
   std::vector<std::string> instead_of_command = {};  ///< options with which it may be missing
   std::vector<std::string> examples = {};            ///< whole command lines

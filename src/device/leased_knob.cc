@@ -62,8 +62,10 @@ class Leases {
   Outcome give_back(const std::string& id) {
     const std::lock_guard lock(mutex_);
     ids_.erase(id);
-    PJ_TRY(const Json nothing, daemon_->erase(path_of(id)));
-    return {};
+    const auto gone = daemon_->erase(path_of(id));
+    // One that is over has been put back by the daemon.
+    if (gone || gone.error().code == ErrorCode::kNotFound) return {};
+    return fail(gone);
   }
 
  private:

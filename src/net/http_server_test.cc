@@ -238,7 +238,7 @@ TEST_F(HttpServerTest, TellsWhoAsks) {
   const std::string path = testing::TempDir() + "who-" + std::to_string(::getpid());
   auto socket = listen_on_unix(path, 0600);
   ASSERT_TRUE(socket) << socket.error().text();
-  ASSERT_TRUE(server_->serve({.socket = std::move(*socket), .name = "local"}));
+  ASSERT_TRUE(server_->serve({.socket = socket->take(), .name = "local"}));
   std::thread local([&] { ask(connect_to_unix(path), "/who"); });
   handler_.wait_for_kept()->answer({}, "");
   local.join();
@@ -247,7 +247,6 @@ TEST_F(HttpServerTest, TellsWhoAsks) {
   ASSERT_TRUE(handler_.peer().process);
   EXPECT_EQ(handler_.peer().process->uid, ::getuid());
   EXPECT_EQ(handler_.peer().process->pid, ::getpid());
-  ::unlink(path.c_str());
 }
 
 TEST_F(HttpServerTest, StopsWithClientsThatWait) {

@@ -55,6 +55,15 @@ Result<sockaddr_un> unix_address(const std::string& path) {
   return address;
 }
 
+/// 0 where somebody does, else why not.
+Result<int> try_to_connect(const sockaddr_un& address) {
+  PJ_TRY(const FileDescriptor probe, make_socket(AF_UNIX));
+  const bool connected =
+      ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  // One whose queue is full lives.
+  return connected || errno == EAGAIN ? 0 : errno;
+}
+
 /// Removes the file where it is a socket that nobody listens at.
 Outcome remove_stale(const std::string& path, const sockaddr_un& address) {
   struct stat found {};
@@ -63,13 +72,12 @@ Outcome remove_stale(const std::string& path, const sockaddr_un& address) {
     return Error::conflict("cannot listen at " + path + ": it is no socket",
                            "remove it, or choose another path");
   }
-  PJ_TRY(const FileDescriptor probe, make_socket(AF_UNIX));
-  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-      errno == EAGAIN) {
+  PJ_TRY(const int status, try_to_connect(address));
+  if (status == 0) {
     return Error::conflict("a server listens at " + path + " already",
                            "end it, or choose another path");
   }
-  if (errno != ECONNREFUSED) return Error::from_errno(errno, "cannot look at " + path);
+  if (status != ECONNREFUSED) return Error::from_errno(status, "cannot look at " + path);
   if (::unlink(path.c_str()) != 0) return Error::from_errno(errno, "cannot remove " + path);
   return {};
 }
@@ -114,7 +122,28 @@ Result<LoopbackSockets> listen_on_loopback(int port) {
   }
 }
 
-Result<FileDescriptor> listen_on_unix(const std::string& path, mode_t mode) {
+UnixSocket::UnixSocket(std::string path, FileDescriptor socket)
+    : path_(std::move(path)), socket_(std::move(socket)) {
+  struct stat found {};
+  if (::lstat(path_.c_str(), &found) != 0) return;
+  device_ = found.st_dev;
+  inode_ = found.st_ino;
+}
+
+UnixSocket::~UnixSocket() {
+  struct stat found {};
+  // A moved-from one has no path. The socket is closed first: a server that comes meanwhile sees it
+  // dead, and takes the file's place.
+  socket_.reset();
+  if (path_.empty() || ::lstat(path_.c_str(), &found) != 0) return;
+  if (found.st_dev != device_ || found.st_ino != inode_) return;
+  // The number may have been given to another file since.
+  const auto address = unix_address(path_);
+  const auto status = address ? try_to_connect(*address) : Result<int>(0);
+  if (status && *status == ECONNREFUSED) ::unlink(path_.c_str());
+}
+
+Result<UnixSocket> listen_on_unix(const std::string& path, mode_t mode) {
   PJ_TRY(const sockaddr_un address, unix_address(path));
   PJ_CHECK(remove_stale(path, address));
   PJ_TRY(FileDescriptor fd, make_socket(AF_UNIX));
@@ -129,7 +158,7 @@ Result<FileDescriptor> listen_on_unix(const std::string& path, mode_t mode) {
   if (::chmod(path.c_str(), mode) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {
     return Error::from_errno(errno, "cannot listen at " + path);
   }
-  return fd;
+  return UnixSocket(path, std::move(fd));
 }
 
 int port_of(const FileDescriptor& socket) {

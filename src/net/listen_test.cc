@@ -36,7 +36,7 @@ TEST(ListenTest, AnAddressIsANumber) {
   }
 }
 
-TEST(ListenTest, AFileHasTheModeThatWasAskedForAndTakesTheLastOnesPlace) {
+TEST(ListenTest, AFileHasTheModeThatWasAskedForAndGoesWithItsSocket) {
   const std::string path = socket_path("listen");
   {
     const auto first = listen_on_unix(path, 0660);
@@ -48,11 +48,23 @@ TEST(ListenTest, AFileHasTheModeThatWasAskedForAndTakesTheLastOnesPlace) {
     const auto second = listen_on_unix(path, 0660);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(connect_to_unix(path).valid()) << "the first's file is untouched";
   }
-  const auto next = listen_on_unix(path, 0600);  // the first has gone and left its file
-  ASSERT_TRUE(next) << next.error().text();
-  EXPECT_TRUE(connect_to_unix(path).valid());
-  ::unlink(path.c_str());
+  EXPECT_FALSE(path_exists(path));
+}
+
+TEST(ListenTest, TheFileOfOneThatWasKilledIsTakenOverAndKept) {
+  const std::string path = socket_path("stale");
+  auto killed = listen_on_unix(path, 0600);
+  ASSERT_TRUE(killed);
+  killed->take().reset();  // its process has gone: nobody listens, the file is there
+  {
+    const auto next = listen_on_unix(path, 0600);
+    ASSERT_TRUE(next) << next.error().text();
+    { const UnixSocket ends = std::move(*killed); }
+    EXPECT_TRUE(connect_to_unix(path).valid()) << "another's file is not taken away";
+  }
+  EXPECT_FALSE(path_exists(path));
 }
 
 TEST(ListenTest, AFileThatIsNoSocketStays) {

@@ -76,6 +76,7 @@ MHD_Result ServedExchange::respond(MHD_Connection* connection) {
                                     : streamed(),
                           microhttpd().destroy_response);
   if (response == nullptr) return MHD_NO;
+  if (is_whole_) std::string().swap(whole_);  // the library has its copy
   set_head(*response, head_);
   return microhttpd().queue_response(connection, static_cast<unsigned>(head_.status),
                                      response.get());

@@ -107,7 +107,15 @@ class Scenes:
             documents = self.get("/api/v1/documents")[2]["documents"]
             assert [(one["name"], one["schema"]) for one in documents] == [("resnet.json", "perjoule.frontier.v1")], documents
             assert self.get("/api/v1/documents/resnet.json")[2] == frontier
-            # Nothing leads out of the folder.
+            # Nothing leads out of the folder, and no pipe is waited for.
+            os.symlink(self.folder / "secret.json", self.folder / "documents" / "link.json")
+            os.mkfifo(self.folder / "documents" / "pipe.json")
+            (self.folder / "documents" / "folder.json").mkdir()
+            for name in ("link.json", "pipe.json", "folder.json"):
+                assert self.get(f"/api/v1/documents/{name}")[0] == 404, name
+            assert len(self.get("/api/v1/documents")[2]["documents"]) == 1
+            (self.folder / "documents" / "broken.json").write_text('{"schema": "x"')
+            assert self.get("/api/v1/documents/broken.json")[0] == 500
             for name in ("../secret.json", "..%2Fsecret.json", "%2e%2e/secret.json", "/etc/passwd", ".json", "notes.txt", "nothing.json"):
                 assert self.get(f"/api/v1/documents/{name}")[0] in (400, 404), name
             # Anyone on this machine may read at the open port, and no more.
@@ -220,7 +228,8 @@ class Scenes:
             wait_for_limit(700000)
             assert ask(self.socket, "PUT", f"/api/v1/leases/{taken[2]['id']}", {})[0] == 404
             for bad in ({}, {"knob": knob_id()}, {"knob": knob_id(), "value": 400}, {"knob": knob_id(), "value": "400 W", "seconds": 0},
-                        {"knob": knob_id(), "value": "400 W", "secs": 5}, {"knob": knob_id(), "value": "9 kW"}, {"knob": "none", "value": "1 W"}):
+                        {"knob": knob_id(), "value": "400 W", "secs": 5}, {"knob": knob_id(), "value": "9 kW"}, {"knob": "none", "value": "1 W"}, {"knob": "x", "value": "A" * 70000},
+                        {"knob": "x" * 70000, "value": "1 W"}, {"knob": knob_id(), "value": "400 W", "purpose": "p" * 1000}):
                 status, _, answer = ask(self.socket, "POST", "/api/v1/leases", bad)
                 assert status in (400, 404, 422), (bad, status, answer)
             assert limit_mw() == 700000
@@ -239,9 +248,10 @@ class Scenes:
             assert ask(self.socket, "POST", "/api/v1/leases", {"knob": knob_id(), "value": "300 W"})[0] == 201
             children = pathlib.Path(f"/proc/{begun['process'].pid}/task/{begun['process'].pid}/children").read_text().split()
             os.kill(int(children[0]), signal.SIGKILL)
-            assert ask(self.socket, "POST", "/api/v1/leases", {"knob": knob_id(), "value": "200 W"})[0] in (409, 503)
-            begun["process"].kill()
-            begun["process"].wait(timeout=60)
+            # Without its helper the daemon is of no use, says so, and ends: whoever watches it starts it anew.
+            assert begun["process"].wait(timeout=60) == 3
+            assert "helper has ended" in begun["process"].stderr.read()
+            assert limit_mw() == 300000
         with daemon(self.folder):
             assert limit_mw() == 700000
 
@@ -261,7 +271,6 @@ class Scenes:
             assert process.stdout.readline(), process.communicate()
             status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
             assert "CapEff:\t0000000000000000" in status and "Uid:\t0" not in status, status
-            os.chmod(run / "socket", 0o666)
             environment = {**os.environ, "PERJOULE_SOCKET": str(run / "socket"), "PERJOULE_STATE": str(home), "PERJOULE_KNOBS": str(home / "knobs")}
             seen = []
             sweep = subprocess.Popen([*NOBODY, COMMAND, "sweep", "--power-limit", "400,500", "--json", "--", "sleep", "1"], stdout=subprocess.PIPE,
@@ -285,6 +294,35 @@ class Scenes:
             process.wait(timeout=60)
             process.stdout.close()
             process.stderr.close()
+
+    def a_start_that_fails_takes_nothing_away(self):
+        with daemon(self.folder, "--open-loopback", "0") as begun:
+            for words in (["--socket", self.socket], ["--socket", f"{self.folder}/other", "--open-loopback", str(begun["port"])]):
+                second = subprocess.run([COMMAND, "serve", *words], capture_output=True, text=True, timeout=60, check=False)
+                assert second.returncode == 3, (words, second.stderr)
+                assert self.get("/healthz")[0] == 200
+            assert not os.path.exists(f"{self.folder}/other")
+            precious = self.folder / "precious"
+            precious.write_text("kept")
+            refused = subprocess.run([COMMAND, "serve", "--socket", str(precious)], capture_output=True, text=True, timeout=60, check=False)
+            assert refused.returncode == 3 and precious.read_text() == "kept", refused.stderr
+
+    def a_token_that_is_taken_back_ends_its_streams(self):
+        tokens = self.folder / "tokens"
+        made = subprocess.run([COMMAND, "token", "add", "--file", str(tokens), "--name", "a", "--json"], capture_output=True, text=True, check=True,
+                              timeout=60)
+        bearer = "Authorization: Bearer " + json.loads(made.stdout)["token"]
+        with daemon(self.folder, "--tcp", "127.0.0.1:0", "--tokens", str(tokens)) as begun:
+            with socket.create_connection(("127.0.0.1", begun["port"]), timeout=30) as live:
+                live.sendall(f"GET /api/v1/node/live HTTP/1.1\r\nHost: x\r\n{bearer}\r\n\r\n".encode())
+                assert live.recv(1000).startswith(b"HTTP/1.1 200")
+                subprocess.run([COMMAND, "token", "remove", "--file", str(tokens), "--name", "a"], check=True, capture_output=True, timeout=60)
+                begun["process"].send_signal(signal.SIGHUP)
+                heard = b""
+                while not heard.endswith(b"0\r\n\r\n"):
+                    piece = live.recv(65536)
+                    assert piece, heard[-200:]
+                    heard += piece
 
     def malformed_slow_and_many(self):
         with daemon(self.folder, "--open-loopback", "0") as begun:
@@ -346,6 +384,12 @@ class Serve(TwinTest):
     def test_rights(self):
         self.on_twin("it_needs_no_rights_and_lends_them", "h100:1")
 
+    def test_starts_that_fail(self):
+        self.on_twin("a_start_that_fails_takes_nothing_away", "h100:1")
+
+    def test_streams_of_a_token(self):
+        self.on_twin("a_token_that_is_taken_back_ends_its_streams", "h100:1")
+
     def test_malformed_slow_and_many(self):
         self.on_twin("malformed_slow_and_many", "h100:1")
 
@@ -355,8 +399,8 @@ class Words(CommandTest):
         for words, said in ((["--tcp", "127.0.0.1:0"], "--tokens"), (["--tcp", "nothing"], "ADDRESS:PORT"), (["--tcp", "x:1", "--tokens", "/nowhere"], "nowhere"),
                             (["--others", "king"], "no role"), (["--user-role", "root"], "NAME=ROLE"), (["--user-role", "no-such-user=read"], "nobody here"),
                             (["--tls-certificate", "x"], "go together"), (["--documents", "/nowhere"], "no folder"), (["--every", "1ms"], "outside"),
-                            (["--user", "no-such-user"], "no user"), (["--read-rate", "-1"], "no rate"), (["--open-loopback", "99999"], "port")):
-            ended = self.call("serve", "--socket", "none", *words)
+                            (["--user", "no-such-user"], "no user"), (["--read-rate", "-1"], "no rate"), (["--open-loopback", "99999"], "port"), (["--user-role", "4295032830=admin"], "nobody here")):
+            ended = self.call("serve", "--socket", "none", "--open-loopback", "0", *words)
             self.assertIn(ended.returncode, (2, 3), (words, ended.stderr))
             self.assertIn(said, ended.stderr, words)
 

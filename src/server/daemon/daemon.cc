@@ -38,9 +38,22 @@ void add_lease_metrics(MetricsPage& page, const LeaseBook& book) {
 
 }  // namespace
 
+Result<DaemonSockets> bind_sockets(const DaemonOptions& options) {
+  DaemonSockets sockets;
+  if (!options.socket.empty()) {
+    PJ_TRY(UnixSocket local, listen_on_unix(options.socket, options.socket_mode));
+    sockets.local.emplace(std::move(local));
+  }
+  if (!options.zeusd.empty()) {
+    PJ_TRY(UnixSocket zeusd, listen_on_unix(options.zeusd, options.socket_mode));
+    sockets.zeusd.emplace(std::move(zeusd));
+  }
+  return sockets;
+}
+
 Result<std::unique_ptr<Daemon>> Daemon::start(Inventory machine, DaemonOptions options,
-                                              const Clock& clock) {
-  std::unique_ptr<Daemon> daemon(new Daemon(std::move(options), clock));
+                                              DaemonSockets sockets, const Clock& clock) {
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(options), std::move(sockets), clock));
   const DaemonOptions& its = daemon->options_;
   PJ_TRY(daemon->node_, Node::start(std::move(machine), its.node, clock));
   PJ_TRY(auto gate, daemon->make_gate());
@@ -59,7 +72,7 @@ Result<AuditLog> Daemon::open_audit() const {
 }
 
 Outcome Daemon::start_zeusd(std::shared_ptr<const Gate> gate) {
-  Zeusd::Options how{.socket = options_.zeusd,
+  Zeusd::Options how{.socket = std::move(sockets_.zeusd),
                      .version = options_.version,
                      .limits = options_.limits,
                      .server = options_.server};
@@ -75,7 +88,6 @@ Outcome Daemon::start_zeusd(std::shared_ptr<const Gate> gate) {
 Daemon::~Daemon() {
   server_.reset();
   zeusd_.reset();
-  if (!options_.socket.empty()) ::unlink(options_.socket.c_str());
 }
 
 Result<std::shared_ptr<const Gate>> Daemon::make_gate() const {
@@ -122,10 +134,13 @@ std::vector<Route> Daemon::own_routes() {
                     .summary = "Whether it has measured its first second",
                     .answer_type = "text/plain",
                     .handle = [this](const Call&) -> Result<Reply> {
-                      const bool ready = node_->latest() != nullptr;
+                      const bool has_hand = options_.hand == nullptr || options_.hand->lives();
+                      const bool ready = node_->latest() != nullptr && has_hand;
                       return Reply{.status = ready ? 200 : 503,
                                    .content_type = "text/plain",
-                                   .body = ready ? "ready\n" : "not measured yet\n"};
+                                   .body = ready      ? "ready\n"
+                                           : has_hand ? "not measured yet\n"
+                                                      : "the knobs' helper has ended\n"};
                     }});
   routes.push_back({.pattern = "/metrics",
                     .summary = "The node for Prometheus",
@@ -197,9 +212,8 @@ Outcome Daemon::serve_tcp(FileDescriptor socket, const std::string& name, bool i
 
 Outcome Daemon::listen() {
   PJ_TRY(server_, HttpServer::create(*router_, options_.server));
-  if (!options_.socket.empty()) {
-    PJ_TRY(FileDescriptor socket, listen_on_unix(options_.socket, options_.socket_mode));
-    PJ_CHECK(server_->serve({.socket = std::move(socket), .name = kLocal}));
+  if (sockets_.local) {
+    PJ_CHECK(server_->serve({.socket = sockets_.local->take(), .name = kLocal}));
     addresses_.push_back("unix:" + options_.socket);
   }
   for (const DaemonOptions::Tcp& one : options_.tcp) {
@@ -212,7 +226,7 @@ Outcome Daemon::listen() {
   return both.v6.valid() ? serve_tcp(std::move(both.v6), "[::1]", true) : Outcome();
 }
 
-void Daemon::stop(Seconds patience) {
+Outcome Daemon::stop(Seconds patience) {
   server_->stop_listening();
   node_->live().close();
   if (zeusd_ != nullptr) zeusd_->stop();
@@ -223,6 +237,14 @@ void Daemon::stop(Seconds patience) {
   while (exchanges() > 0 && clock_.now() < until) {
     clock_.sleep_until(clock_.now() + Seconds(0.02));
   }
+  return leases_ == nullptr ? Outcome() : leases_->end_all();
+}
+
+Outcome Daemon::look_after() {
+  router_->end_streams_of_others();
+  if (options_.hand == nullptr || options_.hand->lives()) return {};
+  return Error::unavailable("the knobs' helper has ended: what was leased may stay turned",
+                            "start the daemon anew: it puts knobs back as they were found");
 }
 
 }  // namespace perjoule

@@ -31,9 +31,9 @@ struct DaemonOptions {
   std::string version;
   Node::Options node;
 
-  std::string socket = {};  ///< path of the Unix socket; empty: none
-  mode_t socket_mode = 0660;
-  std::string zeusd = {};  ///< path of the Unix socket for Zeus's clients; empty: none
+  std::string socket = {};    ///< path of the Unix socket; empty: none
+  mode_t socket_mode = 0666;  ///< roles say what each may
+  std::string zeusd = {};     ///< path of the Unix socket for Zeus's clients; empty: none
   struct Tcp {
     std::string address;
     int port = 0;
@@ -53,26 +53,42 @@ struct DaemonOptions {
   ServerLimits server = {};
 };
 
+/// The Unix sockets, which root makes before the daemon becomes another user: their folder stays
+/// root's.
+struct DaemonSockets {
+  std::optional<UnixSocket> local = {};
+  std::optional<UnixSocket> zeusd = {};
+};
+Result<DaemonSockets> bind_sockets(const DaemonOptions& options);
+
 class Daemon {
  public:
   /// Listens when it returns. Errors of the sockets, the tokens, and of a machine that nothing can
   /// be measured of.
   static Result<std::unique_ptr<Daemon>> start(Inventory machine, DaemonOptions options,
-                                               const Clock& clock);
+                                               DaemonSockets sockets, const Clock& clock);
   ~Daemon();
 
   /// A file that makes no sense changes nothing.
   Outcome reload_tokens();
-  /// Takes no more connections, ends the streams, and waits so long for what is being answered.
-  void stop(Seconds patience);
+  /// Takes no more connections, ends the streams, waits so long for what is being answered, and
+  /// puts back all that is leased; the error says what could not be.
+  Outcome stop(Seconds patience);
+  /// What must not wait for long: ends streams of those who may not listen any more. unavailable
+  /// where the daemon is of no more use, for its helper has ended.
+  Outcome look_after();
 
   /// "unix:/run/perjoule/perjoule.sock", "https://0.0.0.0:8470".
   const std::vector<std::string>& addresses() const { return addresses_; }
   Node& node() { return *node_; }
 
  private:
-  Daemon(DaemonOptions options, const Clock& clock)
-      : options_(std::move(options)), clock_(clock), began_(clock.now()), pipelines_(clock) {}
+  Daemon(DaemonOptions options, DaemonSockets sockets, const Clock& clock)
+      : options_(std::move(options)),
+        sockets_(std::move(sockets)),
+        clock_(clock),
+        began_(clock.now()),
+        pipelines_(clock) {}
   Result<AuditLog> open_audit() const;
   Outcome start_zeusd(std::shared_ptr<const Gate> gate);
   Outcome listen();
@@ -83,6 +99,7 @@ class Daemon {
   std::string metrics() const;
 
   const DaemonOptions options_;
+  DaemonSockets sockets_;
   const Clock& clock_;
   const Instant began_;
   Pipelines pipelines_;

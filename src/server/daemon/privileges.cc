@@ -22,16 +22,6 @@ Result<SystemUser> find_user(const std::string& name) {
   return SystemUser{name, found->pw_uid, found->pw_gid};
 }
 
-Outcome hand_over_folder(const std::string& socket, const SystemUser& user) {
-  const std::size_t slash = socket.rfind('/');
-  if (socket.empty() || slash == std::string::npos || slash == 0) return {};
-  const std::string folder = socket.substr(0, slash);
-  // A folder for all, such as /tmp, stays root's.
-  const bool is_ours = folder.size() > 9 && folder.substr(folder.size() - 9) == "/perjoule";
-  if (!is_ours || ::chown(folder.c_str(), user.uid, user.gid) == 0) return {};
-  return Error::from_errno(errno, "cannot give " + folder + " to " + user.name);
-}
-
 Outcome become_user(const SystemUser& user) {
   if (::geteuid() == user.uid) return {};
   if (::geteuid() != 0) {

@@ -21,9 +21,6 @@ struct SystemUser {
 /// not_found where this machine has no such user.
 Result<SystemUser> find_user(const std::string& name);
 
-/// Gives the user the folder of a socket that he is to make.
-Outcome hand_over_folder(const std::string& socket, const SystemUser& user);
-
 /// With the groups he is in, without capabilities, and without a way to gain any. permission_denied
 /// where this process is neither root nor that user.
 Outcome become_user(const SystemUser& user);

@@ -1,6 +1,7 @@
 #include "server/http/principal.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "net/openssl.h"
@@ -19,9 +20,9 @@ bool same_digest(std::string_view a, std::string_view b) {
   return differ == 0;
 }
 
-Role role_in(const std::map<std::uint32_t, Role>& roles, std::uint32_t id) {
+std::optional<Role> role_in(const std::map<std::uint32_t, Role>& roles, std::uint32_t id) {
   const auto found = roles.find(id);
-  return found == roles.end() ? Role::kNone : found->second;
+  return found == roles.end() ? std::nullopt : std::optional(found->second);
 }
 
 Principal by_process(const HttpPeer::Process& process, const GateRules& rules) {
@@ -29,8 +30,9 @@ Principal by_process(const HttpPeer::Process& process, const GateRules& rules) {
   if (process.uid == 0 || process.uid == rules.own_uid) {
     who.role = Role::kAdmin;
   } else {
-    who.role = std::max({who.role, role_in(rules.local.users, process.uid),
-                         role_in(rules.local.groups, process.gid)});
+    // What is said of a user stands before what is said of his group, and that before the rest.
+    const auto of_group = role_in(rules.local.groups, process.gid);
+    who.role = role_in(rules.local.users, process.uid).value_or(of_group.value_or(who.role));
   }
   return who;
 }
@@ -112,7 +114,7 @@ Result<Principal> Gate::by_token(std::string_view token, std::int64_t unix_secon
   if (found == nullptr) return Error::permission_denied("a token that is not known here");
   if (found->expires_unix != 0 && found->expires_unix <= unix_seconds) {
     return Error::permission_denied("the token " + found->name + " has expired",
-                                    "ask for another: perjoule serve token");
+                                    "ask for another: perjoule token add");
   }
   return Principal{
       .name = "token:" + found->name, .role = found->role, .expires_unix = found->expires_unix};

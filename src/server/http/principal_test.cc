@@ -72,7 +72,7 @@ TEST(PrincipalTest, UsersAndGroupsHaveTheirRoles) {
   EXPECT_EQ(gate().admit(of_user(0), kNow)->role, Role::kAdmin);
   EXPECT_EQ(gate().admit(of_user(900), kNow)->role, Role::kAdmin);
   EXPECT_EQ(gate().admit(of_user(1001), kNow)->role, Role::kControl);
-  EXPECT_EQ(gate().admit(of_user(1002), kNow)->role, Role::kRead) << "what all have, he has";
+  EXPECT_EQ(gate().admit(of_user(1002), kNow)->role, Role::kNone) << "what is said of him stands";
   EXPECT_EQ(gate().admit(of_user(1003, 50), kNow)->role, Role::kAdmin);
   EXPECT_EQ(gate().admit(of_user(1003), kNow)->name, "user:1003");
 }

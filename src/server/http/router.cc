@@ -114,6 +114,16 @@ Reply too_often(const Principal& who, Seconds wait) {
 
 }  // namespace
 
+namespace {
+
+/// The machine, or the user of this one.
+std::string origin_of(const HttpPeer& peer) {
+  if (peer.process) return "user:" + std::to_string(peer.process->uid);
+  return peer.address.substr(0, peer.address.rfind(':'));
+}
+
+}  // namespace
+
 Call Router::Admitted::call(const ServerRequest& request) const {
   return {*route, request, target, who, captured, body};
 }
@@ -141,6 +151,20 @@ void Router::add(std::vector<Route> routes) {
 void Router::change_gate(std::shared_ptr<const Gate> gate) {
   const std::lock_guard lock(mutex_);
   gate_ = std::move(gate);
+}
+
+void Router::end_streams_of_others() {
+  std::vector<std::shared_ptr<ServerExchange>> over;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t now = clock_.unix_ns() / 1'000'000'000;
+    for (const auto& [key, stream] : streams_) {
+      const auto who = gate_->admit(stream.request, now);
+      if (who && who->role >= stream.role) continue;
+      if (auto exchange = stream.exchange.lock()) over.push_back(std::move(exchange));
+    }
+  }
+  for (const auto& exchange : over) exchange->end(false);
 }
 
 Router::Admission Router::address(const ServerRequest& request) const {
@@ -191,6 +215,11 @@ Router::Admission Router::admit(const ServerRequest& request) {
   Admitted& admitted = *admission;
   const Route& route = *admitted.route;
   if (auto reply = authorise(request, admitted)) {
+    // Who is refused again and again is neither written down nor argued with each time.
+    const Seconds wait = refusals_.take(origin_of(request.peer), clock_.now());
+    if (wait > Seconds(0)) {
+      return refused(too_often({.name = "a client without the right to"}, wait));
+    }
     return refused(std::move(*reply), std::move(admitted.who), true);
   }
   const bool changes = route.role > Role::kRead;
@@ -238,7 +267,7 @@ void Router::begin_stream(const ServerRequest& request, const Admitted& admitted
   ServerExchange& its = *exchange;
   {
     const std::lock_guard lock(mutex_);
-    streams_[exchange.get()] = route.owner;
+    streams_[exchange.get()] = {route.owner, route.role, request, exchange};
   }
   const auto begun = route.stream(admitted.call(request), std::move(exchange));
   if (!begun) return give(request, admitted.who, false, error_reply(begun.error()), its);
@@ -268,7 +297,7 @@ void Router::ended(const ServerExchange& exchange) {
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find(&exchange);
     if (found == streams_.end()) return;
-    owner = found->second;
+    owner = found->second.owner;
     streams_.erase(found);
   }
   owner->ended(exchange);

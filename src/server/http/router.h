@@ -34,7 +34,7 @@ class Router final : public ServerHandler {
   struct Limits {
     RateLimit::Rule reads = {};    ///< of each principal
     RateLimit::Rule changes = {};  ///< of routes that ask for more than the role read
-    unsigned workers = 2;
+    unsigned workers = 4;
     std::size_t most_waiting = 256;  ///< for a worker
   };
   /// `gate` may be changed while the router serves; `clock` must outlive it.
@@ -45,6 +45,8 @@ class Router final : public ServerHandler {
   const std::vector<Route>& routes() const { return routes_; }
   /// From now on, when its file was read again.
   void change_gate(std::shared_ptr<const Gate> gate);
+  /// Ends the streams of those who may not listen any more: their token has expired, or is gone.
+  void end_streams_of_others();
 
   void handle(const ServerRequest& request, std::shared_ptr<ServerExchange> exchange) override;
   void ended(const ServerExchange& exchange) override;
@@ -90,10 +92,17 @@ class Router final : public ServerHandler {
   std::vector<std::vector<std::string>> patterns_;  ///< of the routes, cut at "/"
   RateLimit reads_;
   RateLimit changes_;
+  RateLimit refusals_{{.per_second = 20, .burst = 100}};  ///< by where they come from
   AuditLog audit_;
   mutable std::mutex mutex_;  // the three below
   std::shared_ptr<const Gate> gate_;
-  std::map<const ServerExchange*, StreamOwner*> streams_;
+  struct Stream {
+    StreamOwner* owner = nullptr;
+    Role role = Role::kRead;  ///< that it asks for
+    ServerRequest request;    ///< who asked
+    std::weak_ptr<ServerExchange> exchange;
+  };
+  std::map<const ServerExchange*, Stream> streams_;
   std::map<int, std::uint64_t> answers_;
   WorkerPool workers_;  // last: they use all else
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/file.h"
@@ -221,6 +222,37 @@ TEST_F(RouterTest, ChangesAndRefusalsAreAudited) {
       "{\"at\":\"2023-11-14 22:13:20\",\"who\":\"user:1002\",\"role\":\"read\",\"by\":\"local\","
       "\"from\":\"pid 1\",\"request\":\"DELETE /things?sure=1\",\"status\":403}\n");
   ::unlink(path.c_str());
+}
+
+TEST_F(RouterTest, WhoIsRefusedAgainAndAgainFillsNoAuditLog) {
+  const std::string path = testing::TempDir() + "refused-" + std::to_string(::getpid());
+  ::unlink(path.c_str());
+  auto audit = AuditLog::open(path);
+  ASSERT_TRUE(audit) << audit.error().text();
+  make({}, std::move(*audit));
+  int told = 0;
+  for (int i = 0; i < 1000; ++i) {
+    if (ask("DELETE", "/things?sure=1", 1002)->status() == 403) ++told;
+  }
+  EXPECT_EQ(told, 100);
+  const std::string log = *read_file(path);
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 100);
+  EXPECT_EQ(ask("GET", "/open", 1002)->status(), 200);
+  EXPECT_EQ(ask("DELETE", "/things?sure=1", 1001)->status(), 403) << "another user";
+  clock_.advance(Seconds(1));
+  EXPECT_EQ(ask("DELETE", "/things?sure=1", 1002)->status(), 403);
+  ::unlink(path.c_str());
+}
+
+TEST_F(RouterTest, AStreamWhoseTokenIsTakenBackEnds) {
+  make();
+  const auto stream = ask("GET", "/live");
+  router_->end_streams_of_others();
+  EXPECT_FALSE(stream->is_over());
+  router_->change_gate(
+      std::make_shared<const Gate>(GateRules{.local = {.others = Role::kNone}, .own_uid = 900}));
+  router_->end_streams_of_others();
+  EXPECT_TRUE(stream->is_over());
 }
 
 TEST_F(RouterTest, AStreamsEndIsToldToItsOwner) {

@@ -1,7 +1,10 @@
 #include "server/http/token_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -63,12 +66,28 @@ Result<std::string> new_secret() {
   return secret;
 }
 
+/// One at a time changes the tokens: a lock beside the file, which is replaced as a whole.
+Result<FileDescriptor> lock_tokens(const std::string& file) {
+  FileDescriptor lock(::open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid() || ::flock(lock.get(), LOCK_EX) != 0) {
+    return Error::from_errno(errno, "cannot lock " + file);
+  }
+  return lock;
+}
+
 Outcome write_tokens(const std::string& file, const std::vector<TokenRecord>& records) {
+  struct stat before {};
+  const bool is_there = ::stat(file.c_str(), &before) == 0;
   std::string text;
   for (const TokenRecord& record : records) text += to_line(record);
   const mode_t found = ::umask(0077);
   Outcome written = write_file_atomically(file, text);
   ::umask(found);
+  // Whose it was it stays, the daemon's group's among them.
+  if (written && is_there && ::chown(file.c_str(), before.st_uid, before.st_gid) != 0) {
+    return Error::from_errno(errno, "cannot give " + file + " back to its owner");
+  }
+  if (written && is_there) ::chmod(file.c_str(), before.st_mode & 0640U);
   return written;
 }
 
@@ -112,6 +131,7 @@ Result<std::vector<TokenRecord>> read_tokens(const std::string& file) {
 
 Result<std::string> add_token(const std::string& file, const std::string& name, Role role,
                               std::int64_t expires_unix) {
+  PJ_TRY(const FileDescriptor lock, lock_tokens(file));
   PJ_TRY(std::vector<TokenRecord> records, tokens_so_far(file));
   for (const TokenRecord& record : records) {
     if (record.name == name) return Error::conflict("a token is called " + name + " already");
@@ -124,6 +144,7 @@ Result<std::string> add_token(const std::string& file, const std::string& name, 
 }
 
 Outcome remove_token(const std::string& file, const std::string& name) {
+  PJ_TRY(const FileDescriptor lock, lock_tokens(file));
   PJ_TRY(std::vector<TokenRecord> records, tokens_so_far(file));
   const auto gone =
       std::erase_if(records, [&](const TokenRecord& record) { return record.name == name; });

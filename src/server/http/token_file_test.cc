@@ -49,6 +49,9 @@ TEST_F(TokenFileTest, TheFileIsItsOwnersAlone) {
   EXPECT_EQ(found.st_mode & 0777U, 0600U);
   ::chmod(path_.c_str(), 0640);
   EXPECT_TRUE(read_tokens(path_));
+  ASSERT_TRUE(add_token(path_, "b", Role::kRead, 0));
+  ASSERT_EQ(::stat(path_.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777U, 0640U) << "the daemon's group reads it as before";
   for (const mode_t open : {0644, 0660, 0602}) {
     ::chmod(path_.c_str(), open);
     const auto refused = read_tokens(path_);

@@ -19,7 +19,8 @@ Result<std::string> JournalHand::turn(const std::string& knob, const std::string
     journal = journals_.emplace(knob, std::move(opened)).first;
   }
   auto turned = journal->second.turn(**found, value);
-  if (!turned && is_new) journals_.erase(journal);
+  // What was turned and then failed is put back; what does not go back is kept, to be tried again.
+  if (!turned && is_new && journal->second.restore()) journals_.erase(journal);
   return turned;
 }
 

@@ -19,6 +19,8 @@ class KnobHand {
   virtual Result<std::string> turn(const std::string& knob, const std::string& value) = 0;
   /// As it was found before the first turn. Nothing, where it was not turned.
   virtual Outcome put_back(const std::string& knob) = 0;
+  /// Whether it can still do either.
+  virtual bool lives() const { return true; }
 };
 
 /// In this process, each knob journalled by itself.

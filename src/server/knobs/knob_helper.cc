@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/clock.h"
 #include "net/line_buffer.h"
 
 namespace perjoule {
 namespace {
 
 constexpr Seconds kPatience{30};        // of a driver that is slow
+constexpr Seconds kLastPatience{10};    // until it is killed
 constexpr Seconds kDiscoveryTime{120};  // of a machine whose drivers load first
 constexpr std::size_t kLongestQuestion = std::size_t{1} << 16U;
 
@@ -137,15 +139,32 @@ KnobHelper::~KnobHelper() {
     const std::lock_guard lock(mutex_);
     line_.reset();
   }
+  const RealClock clock;
+  const Instant until = clock.now() + kLastPatience;
+  while (!has_ended() && clock.now() < until) clock.sleep_until(clock.now() + Seconds(0.01));
+  if (has_ended()) return;
+  ::kill(process_, SIGKILL);
   int status = 0;
   while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }
 }
 
+bool KnobHelper::has_ended() const {
+  if (ended_) return true;
+  int status = 0;
+  const pid_t found = ::waitpid(process_, &status, WNOHANG);
+  if (found == process_ || (found < 0 && errno == ECHILD)) ended_ = true;
+  return ended_;
+}
+
 Result<std::string> KnobHelper::ask(const Json& question) {
+  const std::string text = question.dump();
+  if (text.size() >= kLongestQuestion) {
+    return Error::invalid_argument("the name or the value of a knob is too long");
+  }
   const std::lock_guard lock(mutex_);
   if (!line_) return Error::unavailable("the knobs' helper has ended", "start the daemon anew");
-  auto line = line_->ask(question.dump(), kPatience);
+  auto line = line_->ask(text, kPatience);
   if (!line) {
     line_.reset();
     return fail(line, "the knobs' helper");
@@ -172,8 +191,10 @@ Outcome KnobHelper::put_back(const std::string& knob) {
 }
 
 bool KnobHelper::lives() const {
-  const std::lock_guard lock(mutex_);
-  return line_.has_value();
+  if (has_ended()) return false;
+  // Who is being asked lives, as far as can be told.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return !lock.owns_lock() || line_.has_value();
 }
 
 }  // namespace perjoule

@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -30,13 +31,14 @@ class KnobHelper final : public KnobHand {
   /// Errors of the machine that it finds.
   static Result<std::unique_ptr<KnobHelper>> start(const FindMachine& find_machine,
                                                    const std::string& journal_folder);
-  /// Everything is put back when it returns.
+  /// Everything is put back when it returns, unless a driver does not answer: then the helper is
+  /// killed after a while, and the journal puts back at the next start.
   ~KnobHelper() override;
 
   /// unavailable once the helper has ended.
   Result<std::string> turn(const std::string& knob, const std::string& value) override;
   Outcome put_back(const std::string& knob) override;
-  bool lives() const;
+  bool lives() const override;
   pid_t process() const { return process_; }
 
  private:
@@ -44,6 +46,10 @@ class KnobHelper final : public KnobHand {
   Result<std::string> ask(const Json& question);
 
   const pid_t process_;
+  mutable std::atomic<bool> ended_ = false;
+  /// Whether it has ended; takes its status then.
+  bool has_ended() const;
+
   mutable std::mutex mutex_;        // what follows
   std::optional<LineClient> line_;  ///< none once the helper has ended
 };

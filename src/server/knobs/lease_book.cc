@@ -64,7 +64,26 @@ LeaseBook::LeaseBook(KnobHand& hand, const Clock& clock, bool looks_by_itself)
 LeaseBook::~LeaseBook() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  for (auto& [id, lease] : leases_) (void)put_back(lease);
+  (void)end_all();
+}
+
+Outcome LeaseBook::end_all() {
+  const std::lock_guard lock(mutex_);
+  Outcome first;
+  for (auto at = leases_.begin(); at != leases_.end();) {
+    const Outcome back = put_back(at->second);
+    if (!back && first) first = fail(back, at->second.knob + " stays turned");
+    at = back ? leases_.erase(at) : std::next(at);
+  }
+  show();
+  return first;
+}
+
+void LeaseBook::show() {
+  auto shown = std::make_shared<std::vector<Lease>>();
+  for (const auto& [id, lease] : leases_) shown->push_back(lease);
+  const std::lock_guard lock(shown_mutex_);
+  shown_ = std::move(shown);
 }
 
 Result<Lease> LeaseBook::take(const Request& request) {
@@ -76,23 +95,36 @@ Result<Lease> LeaseBook::take(const Request& request) {
                                to_text(other.ends - clock_.now(), 2),
                            "wait, or ask for it to be given back");
   }
-  PJ_TRY(std::string in_force, hand_.turn(request.knob, request.value));
+  auto turned = hand_.turn(request.knob, request.value);
   Lease lease{
       .id = new_id(),
       .knob = request.knob,
       .value = request.value,
-      .in_force = std::move(in_force),
+      .in_force = turned.value_or(""),
       .owner = request.owner,
       .purpose = request.purpose,
       .ends = clock_.now() + request.length,
       .ends_unix_ms = clock_.unix_ns() / 1'000'000 + std::llround(request.length.value() * 1e3),
       .trouble = {}};
-  return leases_.emplace(lease.id, lease).first->second;
+  if (!turned) {
+    // A knob that was turned before something failed, and does not go back, stays in the book.
+    if (hand_.lives() && !put_back(lease)) leases_.emplace(lease.id, lease);
+    show();
+    return fail(turned);
+  }
+  leases_.emplace(lease.id, lease);
+  show();
+  return lease;
 }
 
 Result<Lease*> LeaseBook::own(const std::string& id, const std::string& owner, bool is_admin) {
   const auto found = leases_.find(id);
-  if (found == leases_.end() || !found->second.trouble.empty()) {
+  if (found != leases_.end() && !found->second.trouble.empty()) {
+    return Error::unavailable(
+        "the lease is over, and its knob could not be put back yet: " + found->second.trouble,
+        "it is tried again by itself");
+  }
+  if (found == leases_.end()) {
     return Error::not_found("there is no lease " + id, "it may have ended: take it anew");
   }
   if (found->second.owner != owner && !is_admin) {
@@ -112,15 +144,17 @@ Result<Lease> LeaseBook::renew(const std::string& id, const std::string& owner,
   }
   lease->ends = clock_.now() + length;
   lease->ends_unix_ms = clock_.unix_ns() / 1'000'000 + std::llround(length.value() * 1e3);
+  show();
   return *lease;
 }
 
 Outcome LeaseBook::give_back(const std::string& id, const std::string& owner, bool is_admin) {
   const std::lock_guard lock(mutex_);
   PJ_TRY(Lease* const lease, own(id, owner, is_admin));
-  PJ_CHECK(put_back(*lease));
-  leases_.erase(id);
-  return {};
+  Outcome back = put_back(*lease);
+  if (back) leases_.erase(id);
+  show();
+  return back;
 }
 
 Outcome LeaseBook::put_back(Lease& lease) {
@@ -130,17 +164,15 @@ Outcome LeaseBook::put_back(Lease& lease) {
 }
 
 Result<Lease> LeaseBook::find(const std::string& id) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = leases_.find(id);
-  if (found == leases_.end()) return Error::not_found("there is no lease " + id);
-  return found->second;
+  for (Lease& lease : all()) {
+    if (lease.id == id) return std::move(lease);
+  }
+  return Error::not_found("there is no lease " + id);
 }
 
 std::vector<Lease> LeaseBook::all() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<Lease> leases;
-  for (const auto& [id, lease] : leases_) leases.push_back(lease);
-  return leases;
+  const std::lock_guard lock(shown_mutex_);
+  return *shown_;
 }
 
 void LeaseBook::end_overdue() {
@@ -151,6 +183,7 @@ void LeaseBook::end_overdue() {
     const bool is_due = lease.ends <= now || !lease.trouble.empty();
     at = is_due && put_back(lease) ? leases_.erase(at) : std::next(at);
   }
+  show();
 }
 
 }  // namespace perjoule

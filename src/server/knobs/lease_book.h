@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -68,19 +69,26 @@ class LeaseBook {
   /// An admin may give back anybody's.
   Outcome give_back(const std::string& id, const std::string& owner, bool is_admin);
   Result<Lease> find(const std::string& id) const;
+  /// Waits for no driver.
   std::vector<Lease> all() const;
   /// Puts back what is overdue.
   void end_overdue();
+  /// Puts back everything; the error says what could not be.
+  Outcome end_all();
 
  private:
   Result<Lease*> own(const std::string& id, const std::string& owner, bool is_admin);
   Outcome put_back(Lease& lease);
+  /// For those who only look.
+  void show();
 
   KnobHand& hand_;
   const Clock& clock_;
-  mutable std::mutex mutex_;             // what follows, and the hand
+  std::mutex mutex_;  // what follows, and the hand: held while a driver is waited for
   std::map<std::string, Lease> leases_;  ///< by id
-  std::jthread thread_;                  // last: it uses all else
+  mutable std::mutex shown_mutex_;       // the one below
+  std::shared_ptr<const std::vector<Lease>> shown_ = std::make_shared<const std::vector<Lease>>();
+  std::jthread thread_;  // last: it uses all else
 };
 
 }  // namespace perjoule

@@ -103,8 +103,9 @@ TEST_F(LeaseBookTest, AKnobThatDoesNotGoBackIsTriedAgain) {
   ASSERT_EQ(book_.all().size(), 1U);
   EXPECT_NE(book_.all()[0].trouble.find("does not answer"), std::string::npos);
   EXPECT_EQ(book_.renew(lease->id, "me", std::nullopt, Seconds(5)).error().code,
-            ErrorCode::kNotFound)
+            ErrorCode::kUnavailable)
       << "it is over";
+  EXPECT_FALSE(book_.end_all());
   EXPECT_EQ(take("a", "300 W", "me").error().code, ErrorCode::kConflict);
   hand_.is_stuck = false;
   book_.end_overdue();

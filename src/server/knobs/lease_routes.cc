@@ -16,7 +16,11 @@ Result<Seconds> length_in(const Json& body) {
 }
 
 Result<std::string> text_in(const Json& body, std::string_view name) {
+  constexpr std::size_t kLongest = 512;
   const auto text = body.string(name);
+  if (text && text->size() > kLongest) {
+    return Error::invalid_argument("\"" + std::string(name) + "\" is longer than 512 bytes");
+  }
   if (text && !text->empty()) return *text;
   return Error::invalid_argument("\"" + std::string(name) + "\" is missing, or no text");
 }
@@ -36,7 +40,9 @@ Result<Reply> take(LeaseBook& book, const Clock& clock, const Call& call) {
   PJ_TRY(request.knob, text_in(call.body, "knob"));
   PJ_TRY(request.value, text_in(call.body, "value"));
   PJ_TRY(request.length, length_in(call.body));
-  request.purpose = call.body.string("purpose").value_or("");
+  if (call.body.find("purpose") != nullptr) {
+    PJ_TRY(request.purpose, text_in(call.body, "purpose"));
+  }
   request.owner = call.principal.name;
   PJ_TRY(const Lease lease, book.take(request));
   Reply reply = Reply::json(to_json(lease, clock.now()), 201);

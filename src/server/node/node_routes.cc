@@ -26,6 +26,8 @@ Result<Reply> history(const Node& node, const Call& call) {
   const std::int64_t to = call.integer("to").value_or(now + 1);
   const std::int64_t from = call.integer("from").value_or(std::max<std::int64_t>(0, to - kHourMs));
   const std::int64_t points = call.integer("points").value_or(800);
+  if (points < 1)
+    return Error::invalid_argument("points is not from 1 to 20000: " + std::to_string(points));
   const std::string source = call.text("source").value_or("total");
   PJ_TRY(const PowerPart part,
          node.history().part(source, from, to, points < 1 ? 0 : static_cast<std::size_t>(points)));

@@ -9,7 +9,7 @@
 namespace perjoule {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 constexpr std::size_t kBeginning = 4096;
 constexpr std::string_view kEnding = ".json";
 
@@ -39,7 +39,7 @@ Result<Reply> list(const std::string& folder) {
     if (!is_document_name(name)) continue;
     const std::string path = folder + "/" + name;
     struct stat found {};
-    if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+    if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
     const auto beginning = read_beginning(path, kBeginning);
     const std::string schema = beginning ? schema_of(*beginning) : "";
     if (schema.empty()) continue;
@@ -62,9 +62,17 @@ Result<Reply> show(const std::string& folder, const std::string& name) {
   if (!is_document_name(name) || std::find(names.begin(), names.end(), name) == names.end()) {
     return Error::not_found("there is no document " + name);
   }
-  PJ_TRY(std::string text, read_file(folder + "/" + name, kMostBytes));
-  const auto parsed = parse_json(text);
-  if (!parsed) return fail(parsed, "the document " + name);
+  // A file of its own: no link leads elsewhere, no pipe is waited for.
+  struct stat found {};
+  const std::string path = folder + "/" + name;
+  if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) {
+    return Error::not_found("there is no document " + name);
+  }
+  PJ_TRY(std::string text, read_file(path, kMostBytes));
+  if (const auto parsed = parse_json(text); !parsed) {
+    return Error::data_loss("the document " + name + " is no JSON: " + parsed.error().message,
+                            "write it anew");
+  }
   return Reply{.body = std::move(text)};
 }
 

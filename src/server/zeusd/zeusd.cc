@@ -13,7 +13,7 @@ Result<std::unique_ptr<Zeusd>> Zeusd::start(Node& node, LeaseBook* leases,
                                             Options options, AuditLog audit) {
   std::unique_ptr<Zeusd> zeusd(new Zeusd(std::move(options)));
   Zeusd& its = *zeusd;
-  const bool is_served = !its.options_.socket.empty();
+  const bool is_served = its.options_.socket.has_value();
   its.devices_ = ZeusdDevices::of(node.machine(), node.meter());
   its.streams_ = std::make_unique<PowerStreams>(its.devices_, node.meter(), clock, is_served);
   if (leases != nullptr) {
@@ -27,11 +27,7 @@ Result<std::unique_ptr<Zeusd>> Zeusd::start(Node& node, LeaseBook* leases,
   return zeusd;
 }
 
-Zeusd::~Zeusd() {
-  if (server_ == nullptr) return;
-  server_.reset();
-  ::unlink(options_.socket.c_str());
-}
+Zeusd::~Zeusd() { server_.reset(); }
 
 Outcome Zeusd::add_routes(Node& node, const Clock& clock) {
   router_->add(zeusd_info_routes(devices_, clock, control_ != nullptr));
@@ -53,9 +49,8 @@ Outcome Zeusd::add_routes(Node& node, const Clock& clock) {
 }
 
 Outcome Zeusd::listen() {
-  PJ_TRY(FileDescriptor socket, listen_on_unix(options_.socket, options_.mode));
   PJ_TRY(server_, HttpServer::create(*router_, options_.server));
-  return server_->serve({.socket = std::move(socket), .name = "local"});
+  return server_->serve({.socket = options_.socket->take(), .name = "local"});
 }
 
 void Zeusd::stop() {

@@ -1,18 +1,19 @@
 // The routes of Zeus's privileged daemon on a Unix socket of their own, so that programs which
 // know that daemon work on a node as they are, with a node's bounds, leases and restore behind it.
 //
-//   PJ_TRY(const auto zeusd, Zeusd::start(node, leases, gate, clock, {.socket = path}));
+//   PJ_TRY(const auto zeusd, Zeusd::start(node, leases, gate, clock, {.socket =
+//   std::move(socket)}));
 //
 // Who may what is said by the same gate as elsewhere. What a client sets it holds until it resets
 // it or ends; two clients that want one thing are told of one another.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "net/http_server.h"
+#include "net/listen.h"
 #include "server/http/router.h"
 #include "server/node/node.h"
 #include "server/zeusd/control_routes.h"
@@ -25,8 +26,7 @@ namespace perjoule {
 class Zeusd {
  public:
   struct Options {
-    std::string socket = {};  ///< path of the Unix socket; empty: none, for tests
-    mode_t mode = 0666;       ///< roles say what each may
+    std::optional<UnixSocket> socket = {};  ///< none: for tests
     std::string version = {};
     Router::Limits limits = {};
     ServerLimits server = {};
@@ -52,7 +52,7 @@ class Zeusd {
   Outcome add_routes(Node& node, const Clock& clock);
   Outcome listen();
 
-  const Options options_;
+  Options options_;
   ZeusdDevices devices_;
   std::unique_ptr<PowerStreams> streams_;
   std::unique_ptr<ProcessLeases> held_;
