@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+
 namespace perjoule {
 
 EventHub::EventHub() : EventHub(Limits()) {}
@@ -28,6 +30,16 @@ Outcome EventHub::join(std::shared_ptr<ServerExchange> exchange,
   return {};
 }
 
+std::optional<std::uint64_t> EventHub::number_of(std::string_view id) const {
+  if (!identity_.empty()) {
+    if (!id.starts_with(identity_ + "-")) return std::nullopt;
+    id.remove_prefix(identity_.size() + 1);
+  }
+  const auto number = parse_integer(id);
+  if (!number || *number < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
 void EventHub::ended(const ServerExchange& exchange) {
   const std::lock_guard lock(mutex_);
   exchanges_.erase(&exchange);
@@ -36,7 +48,8 @@ void EventHub::ended(const ServerExchange& exchange) {
 void EventHub::publish(std::string_view event, std::string_view data) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = ++last_;
-  std::string text = "id: " + std::to_string(number) + "\nevent: ";
+  std::string text =
+      "id: " + (identity_.empty() ? "" : identity_ + "-") + std::to_string(number) + "\nevent: ";
   text.append(event).append("\ndata: ").append(data).append("\n\n");
   events_.push_back({number, shared_text(std::move(text))});
   if (events_.size() > limits_.kept) events_.pop_front();

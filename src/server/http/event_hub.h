@@ -31,11 +31,15 @@ class EventHub final : public StreamOwner {
     std::size_t listeners = 10'000;
   };
   EventHub();
-  explicit EventHub(Limits limits) : limits_(limits) {}
+  /// `identity` tells this hub's events from those of a daemon before it.
+  explicit EventHub(Limits limits, std::string identity = {})
+      : limits_(limits), identity_(std::move(identity)) {}
 
   /// Begins the stream, with the newest event or all since that one. unavailable with too many
   /// listeners.
   Outcome join(std::shared_ptr<ServerExchange> exchange, std::optional<std::uint64_t> last_seen);
+  /// The number behind an event's id; none where it is of another hub, or no id.
+  std::optional<std::uint64_t> number_of(std::string_view id) const;
   void ended(const ServerExchange& exchange) override;
 
   /// `data` is one line.
@@ -56,6 +60,7 @@ class EventHub final : public StreamOwner {
   void send_to_all(const SharedText& text);
 
   const Limits limits_;
+  const std::string identity_;
   mutable std::mutex mutex_;  // what follows
   std::map<const ServerExchange*, std::shared_ptr<ServerExchange>> exchanges_;
   std::deque<Event> events_;

@@ -36,6 +36,19 @@ TEST(EventHubTest, WhoComesBackGetsWhatHeMissed) {
   EXPECT_EQ(text_since(77).find("id: 5"), 0U) << "of a daemon before this one";
 }
 
+TEST(EventHubTest, AnIdSaysWhoseEventItIs) {
+  EventHub hub({}, "5f3a");
+  hub.publish("e", "1");
+  hub.publish("e", "2");
+  const auto exchange = std::make_shared<TestExchange>();
+  ASSERT_TRUE(hub.join(exchange, hub.number_of("5f3a-1")));
+  EXPECT_EQ(exchange->text(), "id: 5f3a-2\nevent: e\ndata: 2\n\n");
+  for (const char* const other : {"", "1", "5f3a", "5f3a-", "5f3b-1", "5f3a-x", "5f3a--1"}) {
+    EXPECT_FALSE(hub.number_of(other)) << other;
+  }
+  EXPECT_EQ(EventHub().number_of("7"), 7U);
+}
+
 TEST(EventHubTest, WhoLagsIsEnded) {
   EventHub hub({.lag_bytes = 1000});
   const auto lazy = std::make_shared<TestExchange>();

@@ -13,7 +13,8 @@ Node::Node(Inventory machine, Options options, const Clock& clock)
       clock_(clock),
       machine_(std::move(machine)),
       began_unix_ms_(clock.unix_ns() / 1'000'000),
-      meter_(machine_.sources(), clock, 0, options_.calibrations) {}
+      meter_(machine_.sources(), clock, 0, options_.calibrations),
+      live_({}, std::to_string(began_unix_ms_)) {}
 
 Result<std::unique_ptr<Node>> Node::start(Inventory machine, Options options, const Clock& clock) {
   if (machine.sources().empty()) {

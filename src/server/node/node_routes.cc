@@ -1,6 +1,5 @@
 #include "server/node/node_routes.h"
 
-#include "base/text.h"
 #include "meter/machine_json.h"
 
 namespace perjoule {
@@ -35,10 +34,8 @@ Result<Reply> history(const Node& node, const Call& call) {
 }
 
 Outcome listen(Node& node, const Call& call, std::shared_ptr<ServerExchange> exchange) {
-  const auto last = parse_integer(call.request.field("Last-Event-ID"));
-  return node.live().join(
-      std::move(exchange),
-      last && *last >= 0 ? std::optional(static_cast<std::uint64_t>(*last)) : std::nullopt);
+  const std::string_view last = call.request.field("Last-Event-ID");
+  return node.live().join(std::move(exchange), node.live().number_of(last));
 }
 
 }  // namespace
