@@ -96,7 +96,7 @@ Result<int> serve(const Arguments& arguments) {
   manager.stopping();
   const Outcome put_back = daemon->stop(kPatience);
   PJ_TRY(const int signal, ended);
-  PJ_CHECK(put_back);
+  if (!put_back) return fail(put_back);
   return signal == SIGTERM || signal == SIGINT ? kDone : kSignalled + signal;
 }
 

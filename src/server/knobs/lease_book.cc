@@ -158,7 +158,7 @@ Outcome LeaseBook::give_back(const std::string& id, const std::string& owner, bo
 }
 
 Outcome LeaseBook::put_back(Lease& lease) {
-  const Outcome done = hand_.put_back(lease.knob);
+  Outcome done = hand_.put_back(lease.knob);
   lease.trouble = done ? "" : done.error().text();
   return done;
 }

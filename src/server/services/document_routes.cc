@@ -30,6 +30,12 @@ std::string schema_of(std::string_view beginning) {
   return std::string(beginning.substr(open + 1, close - open - 1));
 }
 
+std::string path_of(const std::string& folder, const std::string& name) {
+  std::string path = folder;
+  path.append("/").append(name);
+  return path;
+}
+
 Result<Reply> list(const std::string& folder) {
   Json json = Json::object();
   json["schema"] = "perjoule.documents.v1";
@@ -37,7 +43,7 @@ Result<Reply> list(const std::string& folder) {
   for (const std::string& name :
        folder.empty() ? std::vector<std::string>() : list_folder(folder)) {
     if (!is_document_name(name)) continue;
-    const std::string path = folder + "/" + name;
+    const std::string path = path_of(folder, name);
     struct stat found {};
     if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
     const auto beginning = read_beginning(path, kBeginning);
@@ -64,7 +70,7 @@ Result<Reply> show(const std::string& folder, const std::string& name) {
   }
   // A file of its own: no link leads elsewhere, no pipe is waited for.
   struct stat found {};
-  const std::string path = folder + "/" + name;
+  const std::string path = path_of(folder, name);
   if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) {
     return Error::not_found("there is no document " + name);
   }
@@ -78,7 +84,7 @@ Result<Reply> show(const std::string& folder, const std::string& name) {
 
 }  // namespace
 
-std::vector<Route> document_routes(std::string folder) {
+std::vector<Route> document_routes(const std::string& folder) {
   std::vector<Route> routes;
   routes.push_back({.pattern = "/api/v1/documents",
                     .summary = "What verbs have written with --json into the documents' folder",

@@ -11,6 +11,6 @@ namespace perjoule {
 
 /// /api/v1/documents and documents/{name}: the folder's files *.json that say their schema. An
 /// empty name of a folder: none.
-std::vector<Route> document_routes(std::string folder);
+std::vector<Route> document_routes(const std::string& folder);
 
 }  // namespace perjoule
