@@ -39,9 +39,10 @@ bench: packages-bench
 	@cmake --build $(BUILD)/bench --parallel $(JOBS)
 	tools/bench $(BUILD)/bench
 
-# What is too long for every change: long fuzzing, and llama.cpp's own server, which is built once.
+# What is too long for every change, or counts real time: long fuzzing, the pages' speed, and llama.cpp's own server, which is built once.
 soak: packages-test build
 	tools/fuzz 60
+	tools/web test speed
 	tools/build_llama_server $(BUILD)/llama $(JOBS)
 	PERJOULE_COMMAND=$(abspath $(RELEASE))/perjoule PERJOULE_NODE_FOLDER=$(abspath $(BUILD))/node \
 	  /usr/bin/python3 tests/end_to_end/real_engine_test.py
