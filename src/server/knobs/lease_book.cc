@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
 
-#include "base/signals_kept.h"
 #include "base/text.h"
 
 namespace perjoule {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr Seconds kLookEvery{0.2};
 
 /// Not secret: what may be done with it is for the owner's name to say.
 std::string new_id() {
@@ -49,21 +47,11 @@ Json to_json(const Lease& lease, Instant now) {
 LeaseBook::LeaseBook(KnobHand& hand, const Clock& clock, bool looks_by_itself)
     : hand_(hand), clock_(clock) {
   if (!looks_by_itself) return;
-  const SignalsKept kept;
-  thread_ = std::jthread([this](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    while (!stop.stop_requested()) {
-      never.wait_for(lock, stop, kLookEvery, [] { return false; });
-      end_overdue();
-    }
-  });
+  thread_ = RepeatingThread(kLookEvery, [this] { end_overdue(); });
 }
 
 LeaseBook::~LeaseBook() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
+  thread_.stop();
   (void)end_all();
 }
 

@@ -18,11 +18,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/repeating_thread.h"
 #include "server/knobs/knob_hand.h"
 
 namespace perjoule {
@@ -88,7 +88,7 @@ class LeaseBook {
   std::map<std::string, Lease> leases_;  ///< by id
   mutable std::mutex shown_mutex_;       // the one below
   std::shared_ptr<const std::vector<Lease>> shown_ = std::make_shared<const std::vector<Lease>>();
-  std::jthread thread_;  // last: it uses all else
+  RepeatingThread thread_;  // last: it uses all else
 };
 
 }  // namespace perjoule

@@ -1,13 +1,9 @@
 #include "server/zeusd/process_leases.h"
 
-#include <condition_variable>
-
-#include "base/signals_kept.h"
-
 namespace perjoule {
 namespace {
 
-constexpr std::chrono::seconds kLookEvery{1};
+constexpr Seconds kLookEvery{1};
 constexpr Seconds kLength{60};
 constexpr Seconds kRenewBelow{40};
 
@@ -24,21 +20,11 @@ bool lives(const ProcessIdentity& process) {
 ProcessLeases::ProcessLeases(LeaseBook& book, const Clock& clock, bool looks_by_itself)
     : book_(book), clock_(clock) {
   if (!looks_by_itself) return;
-  const SignalsKept kept;
-  thread_ = std::jthread([this](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    while (!stop.stop_requested()) {
-      never.wait_for(lock, stop, kLookEvery, [] { return false; });
-      look();
-    }
-  });
+  thread_ = RepeatingThread(kLookEvery, [this] { look(); });
 }
 
 ProcessLeases::~ProcessLeases() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
+  thread_.stop();
   for (const auto& [knob, held] : held_) {
     (void)book_.give_back(held.lease, held.holder.name, false);
   }

@@ -13,8 +13,8 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 
+#include "base/repeating_thread.h"
 #include "device/journal.h"
 #include "server/knobs/lease_book.h"
 
@@ -54,7 +54,7 @@ class ProcessLeases {
   const Clock& clock_;
   mutable std::mutex mutex_;          // the one below
   std::map<std::string, Held> held_;  ///< by knob
-  std::jthread thread_;               // last: it uses all else
+  RepeatingThread thread_;            // last: it uses all else
 };
 
 }  // namespace perjoule
