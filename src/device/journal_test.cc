@@ -9,32 +9,10 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "device/file_knob.h"
 
 namespace perjoule {
 namespace {
-
-/// A knob kept in a file, so that another process sees what was set.
-class FileKnob final : public Knob {
- public:
-  explicit FileKnob(std::string path) : path_(std::move(path)) {
-    info_.id = "gpu:a/power-limit";
-    info_.device = "gpu:a";
-    info_.name = "power limit";
-    info_.unit = "W";
-    info_.minimum = 100;
-    info_.maximum = 300;
-  }
-  const KnobInfo& info() const override { return info_; }
-  Result<std::string> get() override { return read_attribute(path_); }
-  Outcome set(const std::string& value) override {
-    if (const auto number = knob_number(info_, value); !number) return fail(number);
-    return write_file_atomically(path_, value);
-  }
-
- private:
-  std::string path_;
-  KnobInfo info_;
-};
 
 class FileDevice final : public Device {
  public:

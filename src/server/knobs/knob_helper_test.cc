@@ -9,30 +9,12 @@
 #include <thread>
 
 #include "base/file.h"
+#include "device/file_knob.h"
 #include "device/plain_device.h"
 #include "device/temp_tree.h"
 
 namespace perjoule {
 namespace {
-
-class FileKnob final : public Knob {
- public:
-  explicit FileKnob(std::string path) : path_(std::move(path)) {
-    info_.id = "gpu:a/power-limit";
-    info_.device = "gpu:a";
-    info_.name = "power limit";
-    info_.unit = "W";
-    info_.minimum = 100;
-    info_.maximum = 700;
-  }
-  const KnobInfo& info() const override { return info_; }
-  Result<std::string> get() override { return read_attribute(path_); }
-  Outcome set(const std::string& value) override { return write_file_atomically(path_, value); }
-
- private:
-  std::string path_;
-  KnobInfo info_;
-};
 
 class KnobHelperTest : public testing::Test {
  protected:
@@ -45,7 +27,7 @@ class KnobHelperTest : public testing::Test {
   Result<Inventory> machine() const {
     Inventory machine;
     auto device = std::make_unique<PlainDevice>(DeviceInfo{});
-    device->add(std::make_unique<FileKnob>(tree_.path() + "/knob"));
+    device->add(std::make_unique<FileKnob>(tree_.path() + "/knob", 700));
     machine.devices.push_back(std::move(device));
     return machine;
   }
